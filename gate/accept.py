@@ -1,0 +1,81 @@
+"""Run the notebooks of a book and store their new outputs, all of them or none."""
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+from jupyter_client.manager import KernelManager
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
+from nbval.plugin import coalesce_streams
+from sphinx_external_toc.parsing import parse_toc_yaml
+
+from gate import notebooks
+
+
+def accept(root):
+    """Execute every notebook of the book's table of contents and store what came out.
+
+    Returns what changed, in words. Raises ValueError, with nothing stored, when a cell fails.
+    """
+    os.environ["PYTHONPATH"] = str(root)  # the kernels': the book's own lnlib, as in the gate
+    changes, results, figures = [], {}, {}
+    for path in notebook_paths(root):
+        notebook, name = notebooks.read(path), path.relative_to(root).as_posix()
+        before = {id(c): c.outputs for c in notebook.cells if c.cell_type == "code"}
+        execute(notebook, path)
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            lines = notebooks.differences(before[id(cell)], cell.outputs)
+            if lines:
+                changes.append("\n    ".join([f"{name}, {notebooks.cell_name(notebook, cell)}", *lines]))
+            if notebooks.FIGURE_FILE in cell.metadata:
+                figures[path.parent / cell.metadata[notebooks.FIGURE_FILE]] = notebooks.figure_source(cell)
+        results[path] = nbformat.writes(notebook) + "\n"
+    for path, text in {**figures, **results}.items():
+        path.parent.mkdir(exist_ok=True)
+        draft = path.with_name(path.name + ".new")
+        draft.write_text(text, "utf-8")
+        draft.replace(path)
+    return changes
+
+
+def notebook_paths(root):
+    """Return the notebooks of the book's table of contents."""
+    names = (name.removesuffix(".ipynb") for name in parse_toc_yaml(root / "_toc.yml"))
+    return [path for name in names if (path := root / f"{name}.ipynb").is_file()]
+
+
+def execute(notebook, path):
+    """Run a notebook in this environment; leave in it nothing that tells one machine from another."""
+    kernel = KernelManager(kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager())
+    client = NotebookClient(
+        notebook, km=kernel, record_timing=False, resources={"metadata": {"path": str(path.parent)}}
+    )
+    try:
+        client.execute(stderr=subprocess.DEVNULL)  # the kernel's own log, not the cells' output
+    except CellExecutionError as error:
+        raise ValueError(f"{path.name}: a cell raised {error.ename}: {error.evalue}") from None
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = coalesce_streams(cell.outputs)
+
+
+if __name__ == "__main__":
+    try:
+        changed = accept(Path(sys.argv[1]).resolve())
+    except ValueError as error:
+        sys.exit(f"Nothing was stored. {error}")
+    print("\n\n".join(changed) if changed else "Every output is as it was stored.")
+    if changed:
+        print(f"\nStored {len(changed)} changed outputs. Build the book to see which sentences no longer hold.")

@@ -1,0 +1,70 @@
+"""The Sphinx extension that makes every build pass through the gate, whatever started it."""
+
+from pathlib import Path
+import sys
+
+from docutils import nodes
+
+from gate.prose import is_instruction
+from gate.run import verify
+
+
+def setup(app):
+    app.add_config_value("gate_plain_numbers", [], "env", [list])
+    # Every warning fails the build, whatever the command line says; all are shown, then it fails.
+    app.keep_going, app.warningiserror = True, False
+    app.connect("env-before-read-docs", verify_before_reading)
+    app.connect("doctree-read", finish_page)
+    app.connect("build-finished", require_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def verify_before_reading(app, env, docnames):
+    """Stop the build here, with nothing rendered, unless all pages that it would render hold."""
+    if app.config.nb_execution_mode != "off":
+        sys.exit("gate: set execute_notebooks to 'off': pages are rendered from verified outputs")
+    pages = [Path(env.doc2path(name)) for name in sorted(env.found_docs | toc_names(app))]
+    message = verify(pages, Path(app.srcdir), app.config.gate_plain_numbers)
+    if message:
+        # Jupyter Book buries a raised error in a traceback, and a logged one does not stop it.
+        print(message, file=sys.stderr)
+        sys.exit(1)
+
+
+def toc_names(app):
+    """Return the pages that the table of contents promises; a single-page build has none."""
+    site_map = getattr(app.config, "external_site_map", None) or {}
+    return {remove_suffix(name, app.config.source_suffix) for name in site_map}
+
+
+def remove_suffix(name, suffixes):
+    return next((name.removesuffix(s) for s in suffixes if name.endswith(s)), name)
+
+
+def finish_page(app, doctree):
+    """Give each computed figure its computed alternative text; drop the instructions to the gate."""
+    for bundle in doctree.findall(lambda n: n.get("nb_element") == "mime_bundle" if isinstance(n, nodes.container) else False):
+        by_type = {child["mime_type"]: child for child in bundle.children}
+        if "image/svg+xml" in by_type:
+            for image in by_type["image/svg+xml"].findall(nodes.image):
+                image["alt"] = by_type["text/plain"].astext()
+    for comment in list(doctree.findall(nodes.raw)):
+        if is_instruction(comment.astext()):
+            comment.parent.remove(comment)
+
+
+def require_pages(app, exception):
+    """Fail a build that says it succeeded but left out a page or wrote an empty one."""
+    if exception or app.builder.name not in ("html", "dirhtml"):
+        return
+    from bs4 import BeautifulSoup
+
+    for name in sorted(app.env.found_docs | toc_names(app)):
+        path = Path(app.builder.get_outfilename(name))
+        article = path.is_file() and BeautifulSoup(path.read_text("utf-8"), "html.parser").article
+        for heading in article.find_all("h1") if article else ():
+            heading.decompose()
+        if not article or not article.get_text(strip=True):
+            print(f"gate: {name} is in the table of contents, but its page is missing or empty: {path}",
+                  file=sys.stderr)
+            sys.exit(1)

@@ -1,0 +1,122 @@
+"""Run the checks over a book's pages and word what they found."""
+
+import json
+import os
+from pathlib import Path
+import re
+import subprocess
+import sys
+import tempfile
+
+from gate import notebooks, prose
+from gate.plugin import PLAIN_NUMBERS, REPORT
+
+WHAT_TO_DO = """\
+If the change is not intended, fix the code or the text.
+If it is, run `make accept`, look at what it stored (git diff), and build again."""
+
+
+def verify(pages, root, plain_numbers):
+    """Check every page; return '' when all hold, else the message that says what does not.
+
+    pages: paths of notebooks and Markdown pages; root: the book's folder, whose `lnlib` is used.
+    """
+    findings, cells = [], {}  # cells: a notebook has an item for each, and one for the text ahead
+    for page in pages:
+        name = page.relative_to(root).as_posix()
+        if not page.is_file():
+            findings.append((name, "the page", ["it is in the table of contents, but there is no such file"]))
+        elif page.suffix == ".ipynb":
+            try:
+                notebook = notebooks.read(page)
+            except ValueError as error:
+                findings.append((name, "the page", [str(error)]))
+                continue
+            refused = list(notebooks.refusals(page, notebook, plain_numbers))
+            for cell, reason in refused:
+                place = notebooks.cell_name(notebook, cell) if cell else "the page"
+                findings.append((name, place, [reason]))
+            if not refused:
+                cells[name] = 1 + sum(
+                    c.cell_type == "code" or bool(prose.passages(c.source, plain_numbers)) for c in notebook.cells
+                )
+        elif page.suffix == ".md":
+            cells[name] = 1
+        else:
+            findings.append((name, "the page", ["a page is a notebook (.ipynb) or Markdown (.md)"]))
+    findings += stray_figures(pages, root)
+    if not any(page.suffix == ".ipynb" for page in pages):
+        findings.append(("_toc.yml", "the book", ["it has no notebook, so there is nothing to verify"]))
+    if cells:
+        findings += run_pytest(cells, root, plain_numbers)
+    return worded(findings)
+
+
+def stray_figures(pages, root):
+    """Yield a finding for each picture file beside the chapters that no cell draws."""
+    drawn = set()
+    for page in pages:
+        if page.suffix == ".ipynb" and page.is_file():
+            try:
+                cells = notebooks.read(page).cells
+            except ValueError:
+                continue  # said elsewhere
+            drawn |= {(page.parent / c.metadata[notebooks.FIGURE_FILE]).resolve()
+                      for c in cells if notebooks.FIGURE_FILE in c.metadata}
+    for folder in sorted({page.parent for page in pages}):
+        for picture in sorted((folder / "figures").glob("*")):
+            if picture.resolve() not in drawn:
+                yield picture.relative_to(root).as_posix(), "the picture", ["no cell draws it: remove it"]
+
+
+def run_pytest(cells, root, plain_numbers):
+    """Run nbval and the prose checks, one page a worker; return the findings.
+
+    cells: {page: how many items it must pass}. A page that passes fewer without a failure was
+    not checked, and that is a finding too.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        # Nothing but this file configures pytest: no addopts, conftest.py or plugin of a project
+        # or of a reader's machine may soften the checks.
+        settings, report = Path(folder, "pytest.ini"), Path(folder, "report.json")
+        settings.write_text("[pytest]\n", "utf-8")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "MPL", "PYTHONWARN"))}
+        environment |= {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "IPYTHONDIR": folder,  # a reader's own startup files are not the book's
+            # The book's own lnlib is verified, also in a copy of a book that is installed elsewhere.
+            "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent.parent)]),
+            REPORT: str(report),
+            PLAIN_NUMBERS: json.dumps(plain_numbers),
+        }
+        notebook_count = sum(page.endswith(".ipynb") for page in cells)
+        workers = min(notebook_count, os.cpu_count() or 1) if notebook_count > 1 else 0
+        command = [
+            sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300",
+            "-c", str(settings), f"--rootdir={root}", "--noconftest", "--color=no", "--quiet",
+            "-p", "nbval.plugin", "-p", "xdist", "-p", "gate.plugin", "-p", "no:cacheprovider",
+            f"--numprocesses={workers}", "--dist=loadfile", *cells,
+        ]  # fmt: skip
+        result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, encoding="utf-8")
+        if not report.is_file():
+            tail = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout + result.stderr).strip().splitlines()[-5:]
+            return [("the book", "pytest", ["it could not run", *tail])]
+        passed, findings = json.loads(report.read_text("utf-8"))
+    failed_pages = {page for page, _, _ in findings}
+    for page, expected in cells.items():
+        if page not in failed_pages and passed.get(page, 0) != expected:
+            findings.append((page, "the page", [f"{passed.get(page, 0)} of its {expected} cells were checked"]))
+    if result.returncode and not findings:
+        findings.append(("the book", "pytest", [f"it ended with status {result.returncode}"]))
+    return findings
+
+
+def worded(findings):
+    """Return the message for a list of (page, place, lines), or '' when there is nothing to say."""
+    if not findings:
+        return ""
+    count = len(findings)
+    parts = [f"\nThe book was not built, because {'one thing does' if count == 1 else f'{count} things do'} not hold.\n"]
+    for page, place, lines in sorted(findings, key=lambda f: f[0]):
+        parts.append("\n    ".join([f"{page}, {place}", *lines]) + "\n")
+    return re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", "\n".join([*parts, WHAT_TO_DO]))
