@@ -3,7 +3,7 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes
+PIP := --disable-pip-version-check --quiet
 COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --upgrade \
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
@@ -18,19 +18,28 @@ help:
 	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
 	@echo 'make speed    time the verified build against a stock one'
 	@echo 'make lock     renew the hashed requirements (needs uv)'
-	@echo 'make clean    remove what the build made, and .venv'
+	@echo 'make clean    remove what the build and the targets above made'
+
+# $(call environment,FOLDER,LOCK): a new virtual environment with the locked requirements and lnlib.
+define environment
+	@test -n '$(PYTHON)' || { echo 'Python 3.11, 3.12 or 3.13 is needed and was not found. If it is installed, say: make PYTHON=/path/to/python3.12'; exit 1; }
+	@echo 'Installing $(2) into $(1): a minute or two, only when it has changed'
+	@$(PYTHON) -m venv $(1) || { rm -rf $(1); echo 'Python could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv'; exit 1; }
+	@$(1)/bin/python -m pip install $(PIP) --require-hashes --requirement $(2)
+	@$(1)/bin/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+endef
 
 .venv/book: requirements/book.txt pyproject.toml
-	@test -n '$(PYTHON)' || { echo 'Python 3.11, 3.12 or 3.13 is needed and was not found; if it is installed, say: make PYTHON=/path/to/python3.12'; exit 1; }
-	@echo 'Making .venv and installing the locked requirements: a minute or two, the first time only'
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo 'Python could not make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv'; exit 1; }
-	@$(INSTALL) -r requirements/book.txt
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	$(call environment,.venv,$<)
+
+.venv/test: requirements/test.txt .venv/book
+	@$(BIN)/python -m pip install $(PIP) --require-hashes --requirement $<
 	@touch $@
 
-.venv/%: requirements/%.txt .venv/book
-	@$(INSTALL) -r $<
-	@touch $@
+# JupyterLab has an environment of its own, so that it cannot change what verifies the book.
+.venv-lab/lab: requirements/lab.txt pyproject.toml
+	$(call environment,.venv-lab,$<)
 
 book: .venv/book
 	@$(BIN)/jupyter-book build . --quiet
@@ -39,8 +48,8 @@ book: .venv/book
 read: book
 	@$(BIN)/python -m gate.read _build/html
 
-lab: .venv/lab
-	@$(BIN)/jupyter lab --notebook-dir=chapters
+lab: .venv-lab/lab
+	@.venv-lab/bin/jupyter lab --notebook-dir=chapters
 
 test: .venv/test book
 	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal
@@ -54,8 +63,8 @@ speed: .venv/book
 lock:
 	$(COMPILE) --group book --output-file requirements/book.txt
 	$(COMPILE) --group test --constraints requirements/book.txt --output-file requirements/test.txt
-	$(COMPILE) --extra notebooks --constraints requirements/book.txt --output-file requirements/lab.txt
+	$(COMPILE) --extra notebooks --group lab --constraints requirements/book.txt --output-file requirements/lab.txt
 
 clean:
-	@rm -rf .venv _build .pytest_cache
+	@rm -rf .venv .venv-lab _build .pytest_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

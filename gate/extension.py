@@ -23,7 +23,8 @@ def verify_before_reading(app, env, docnames):
     """Stop the build here, with nothing rendered, unless all pages that it would render hold."""
     if app.config.nb_execution_mode != "off":
         sys.exit("gate: set execute_notebooks to 'off': pages are rendered from verified outputs")
-    pages = [Path(env.doc2path(name)) for name in sorted(env.found_docs | toc_names(app))]
+    names = sorted(env.found_docs | toc_names(app))
+    pages = [path if (path := Path(env.doc2path(n))).is_file() else Path(app.srcdir, f"{n}.ipynb") for n in names]
     message = verify(pages, Path(app.srcdir), app.config.gate_plain_numbers)
     if message:
         # Jupyter Book buries a raised error in a traceback, and a logged one does not stop it.

@@ -11,6 +11,9 @@ import tempfile
 from gate import notebooks, prose
 from gate.plugin import PLAIN_NUMBERS, REPORT
 
+CELL_TIMEOUT = 60  # seconds; a kernel that died is noticed no sooner
+MOST_SHOWN = 30  # findings; more than anyone reads at once
+
 WHAT_TO_DO = """\
 If the change is not intended, fix the code or the text.
 If it is, run `make accept`, look at what it stored (git diff), and build again."""
@@ -92,7 +95,7 @@ def run_pytest(cells, root, plain_numbers):
         notebook_count = sum(page.endswith(".ipynb") for page in cells)
         workers = min(notebook_count, os.cpu_count() or 1) if notebook_count > 1 else 0
         command = [
-            sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300",
+            sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_TIMEOUT}",
             "-c", str(settings), f"--rootdir={root}", "--noconftest", "--color=no", "--quiet",
             "-p", "nbval.plugin", "-p", "xdist", "-p", "gate.plugin", "-p", "no:cacheprovider",
             f"--numprocesses={workers}", "--dist=loadfile", *cells,
@@ -117,6 +120,8 @@ def worded(findings):
         return ""
     count = len(findings)
     parts = [f"\nThe book was not built, because {'one thing does' if count == 1 else f'{count} things do'} not hold.\n"]
-    for page, place, lines in sorted(findings, key=lambda f: f[0]):
+    for page, place, lines in sorted(findings, key=lambda f: f[0])[:MOST_SHOWN]:
         parts.append("\n    ".join([f"{page}, {place}", *lines]) + "\n")
+    if count > MOST_SHOWN:
+        parts.append(f"... and {count - MOST_SHOWN} more\n")
     return re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", "\n".join([*parts, WHAT_TO_DO]))

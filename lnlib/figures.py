@@ -20,7 +20,7 @@ import numpy as np
 # What each color means, everywhere in the course: (on a light page, on a dark page). Each has at
 # least 4.5:1 against its page. Light values must differ: they are how a color is found in the SVG.
 COLORS = {
-    "paper": ("#ffffff", "#14181e"),
+    "paper": ("#ffffff", "#121212"),
     "ink": ("#2b2f36", "#ced6dd"),
     "faint": ("#8b929c", "#79828d"),
     "raw": ("#6f5bbf", "#b8a9f0"),  # lavender
@@ -122,9 +122,17 @@ def _scheme(which):
     return "svg{" + ";".join(f"--{name}:{pair[which]}" for name, pair in COLORS.items()) + "}"
 
 
+def tidy(values):
+    """Return values as float64 without the last bits, so that 3.9999999999999996 counts as 4.
+
+    Values that are equal on paper then stack in a picture on every processor, and no zero has a sign.
+    """
+    return np.round(np.asarray(values, float), 12) + 0.0
+
+
 def number(value):
     """Write a number as the pictures do: four significant digits, a true minus sign."""
-    return f"{float(value):.4g}".replace("-", "\N{MINUS SIGN}")
+    return f"{tidy(value):.4g}".replace("-", "\N{MINUS SIGN}")
 
 
 def row(values):
@@ -140,7 +148,7 @@ def number_lines(stages):
     values stand on top of each other. Each line shows its mean (coral) and its std (mint).
     """
     titles, rows, colors = zip(*stages)
-    rows = np.asarray(rows, float)
+    rows = tidy(rows)
     figure = Figure(figsize=(WIDTH, 1.15 * len(rows) + 0.35), layout="constrained")
     axes = figure.subplots(len(rows), sharex=True)
     low, high = min(rows.min(), 0), max(rows.max(), 0)
@@ -172,7 +180,7 @@ def number_lines(stages):
 @_drawing
 def balance(x):
     """Draw a row as equal weights on a beam that rests on its mean."""
-    x = np.asarray(x, float)
+    x = tidy(x)
     mean = x.mean()
     figure = Figure(figsize=(WIDTH, 2.0), layout="constrained")
     ax = figure.subplots()
@@ -205,7 +213,7 @@ def balance(x):
 @_drawing
 def squares(x):
     """Draw each deviation as a bar with its square, and the average square beside them."""
-    x = np.asarray(x, float)
+    x = tidy(x)
     deviations = x - x.mean()
     variance, std = x.var(), x.std()
     sizes = np.abs(deviations)
@@ -277,8 +285,8 @@ def block(shape, lit):
     batch, tokens, features = shape
     length, step, sheet_gap = 7.2, 0.62, 0.75
     sheet = tokens * step + sheet_gap
-    figure = Figure(figsize=(WIDTH, 0.42 * batch * sheet + 0.75))
-    ax = figure.add_axes((0, 0, 1, 1), xlim=(-1.5, 11.4), ylim=(-0.9, batch * sheet + 0.45))
+    figure = Figure(figsize=(WIDTH, 0.42 * (batch * sheet + 0.35)))
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(-1.5, 11.4), ylim=(-0.75, batch * sheet - 0.4))
     columns = ((length + 0.7, MEAN, "mean"), (length + 2.4, SPREAD, "variance"))
     for b, t in np.ndindex(batch, tokens):
         here = (b, t) == tuple(lit)

@@ -1,0 +1,118 @@
+"""A small book to break: two notebooks and a Markdown page, made once, copied for each test."""
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+INDEX = """\
+<!-- values:
+x = [2, 2, 6, 6]
+-->
+
+# A small book
+
+The row (2, 2, 6, 6) has 4 numbers.
+
+<!-- check: x; len(x) -->
+
+```python
+>>> sum(x)
+16
+```
+"""
+
+ALPHA = [
+    ("markdown", "# Alpha\n\nThe row is (2, 2, 6, 6).\n\n<!-- check: x -->"),
+    ("code", "import numpy as np\n\nfrom lnlib import figures, layer_norm_steps\n\nx = np.array([2.0, 2.0, 6.0, 6.0])"),
+    ("code", "steps = layer_norm_steps(x)\nprint('mean', steps.mean)\nprint('variance', steps.variance)"),
+    ("markdown", "Its mean is $\\mu = \\frac{16}{4} = 4$ and its std 2.\n\n<!-- check: x.sum(); x.size; steps.mean; steps.std -->"),
+    ("code", "figures.number_lines([('raw', x, figures.RAW), ('centered', steps.deviations, figures.RAW)])"),
+]
+BETA = [
+    ("markdown", "# Beta\n\nNothing to state."),
+    ("code", "print(2 + 2)"),
+]
+
+
+def write_notebook(path, cells):
+    """Write (kind, source) pairs as a notebook that was never run."""
+    make = {"markdown": nbformat.v4.new_markdown_cell, "code": nbformat.v4.new_code_cell}
+    notebook = nbformat.v4.new_notebook(cells=[make[kind](source) for kind, source in cells])
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+    nbformat.write(notebook, path)
+
+
+class Book:
+    """A book in a folder of its own, with the project's settings, gate and library."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, name):
+        return self.folder / "chapters" / name
+
+    def notebook(self, name="alpha.ipynb"):
+        return nbformat.read(self.path(name), as_version=4)
+
+    def change(self, edit, name="alpha.ipynb"):
+        """Apply edit(cells) to a notebook's cells and write it back."""
+        notebook = self.notebook(name)
+        edit(notebook.cells)
+        nbformat.write(notebook, self.path(name))
+
+    def replace(self, old, new, name):
+        """Replace a text that stands exactly once in a file."""
+        path = self.folder / name
+        text = path.read_text("utf-8")
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
+        path.write_text(text.replace(old, new), "utf-8")
+
+    def build(self, what="."):
+        """Run `jupyter-book build` as a reader would; return the finished process."""
+        return self.run([Path(sys.executable).with_name("jupyter-book"), "build", what])
+
+    def accept(self):
+        return self.run([sys.executable, "-m", "gate.accept", "."])
+
+    def run(self, command):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=300
+        )
+
+    def pages(self):
+        """Return the pages that stand in the build folder."""
+        return sorted(p.name for p in self.folder.glob("_build/**/*.html"))
+
+
+@pytest.fixture(scope="session")
+def verified_book(tmp_path_factory):
+    """A small book whose outputs are stored. Copy it, do not change it."""
+    book = Book(tmp_path_factory.mktemp("book"))
+    for package in ("gate", "lnlib", "_static"):
+        shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "_config.yml", book.folder)
+    book.path("").mkdir()
+    book.path("index.md").write_text(INDEX, "utf-8")
+    write_notebook(book.path("alpha.ipynb"), ALPHA)
+    write_notebook(book.path("beta.ipynb"), BETA)
+    toc = "format: jb-book\nroot: chapters/index\nchapters:\n  - file: chapters/alpha\n  - file: chapters/beta\n"
+    (book.folder / "_toc.yml").write_text(toc, "utf-8")
+    accepted = book.accept()
+    assert accepted.returncode == 0, accepted.stderr
+    return book
+
+
+@pytest.fixture
+def book(verified_book, tmp_path):
+    """A copy of the small book, to be broken."""
+    shutil.copytree(verified_book.folder, tmp_path / "book")
+    return Book(tmp_path / "book")

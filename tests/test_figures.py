@@ -1,0 +1,113 @@
+"""Drawings are stable to store, sensitive to their data, readable in both color schemes."""
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+
+from lnlib import figures, layer_norm, layer_norm_steps
+
+ROW = np.array([2.0, 2.0, 6.0, 6.0])
+
+
+def draw_all(x=ROW):
+    steps = layer_norm_steps(x)
+    widths = np.logspace(-3, 1, 9)
+    rows = np.outer(widths, steps.normalized)
+    block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
+    return {
+        "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
+        "balance": figures.balance(x),
+        "squares": figures.squares(x),
+        "spread_after": figures.spread_after(
+            widths, layer_norm(rows).std(-1), layer_norm(rows, eps=0).std(-1), eps=1e-5, mark=(x.std(), 1.0)
+        ),
+        "block": figures.block((2, 4, 768), lit=(1, 2)),
+        "rows_before_after": figures.rows_before_after(block, layer_norm(block)),
+    }
+
+
+DRAWINGS = draw_all()
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_valid_small_and_says_what_it_shows(name):
+    drawing = DRAWINGS[name]
+    ElementTree.fromstring(drawing.svg)
+    assert len(drawing.svg) < 60_000
+    assert len(drawing.alt.split()) > 10
+    assert drawing._repr_mimebundle_() == {"image/svg+xml": drawing.svg, "text/plain": drawing.alt}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_holds_nothing_of_the_machine_that_made_it(name):
+    svg = DRAWINGS[name].svg
+    assert not re.search(r"matplotlib|<metadata|<!DOCTYPE|\d{4}-\d\d-\d\d|<text", svg)
+    coordinates = re.sub(r"scale\([^)]*\)", "", svg)
+    assert max(len(d) for d in re.findall(r"\.(\d+)", coordinates)) <= figures.DECIMALS
+    assert set(re.findall(r'id="([^"]*)"', svg)) == {f"i{n}" for n in range(1, svg.count(' id="') + 1)}
+    for target in re.findall(r'(?:url\(#|href="#)([^")]+)', svg):
+        assert f'id="{target}"' in svg
+
+
+def test_a_readers_own_settings_change_nothing():
+    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "none"}):
+        assert {n: d.svg for n, d in draw_all().items()} == {n: d.svg for n, d in DRAWINGS.items()}
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.parametrize("feature", range(4))
+@pytest.mark.parametrize("name", [n for n in DRAWINGS if n not in ("block",)])
+def test_a_value_changed_by_one_percent_changes_the_drawing(name, feature):
+    if name == "spread_after":
+        changed = figures.spread_after([1e-3, 1.0, 10.0], [0.3, 1.0, 1.0], [1, 1, 1], eps=1e-5, mark=(2.0, 1.0))
+        again = [0.3, 1.0, 1.0, 2.0]
+        again[feature] *= 1.01
+        other = figures.spread_after([1e-3, 1.0, 10.0], again[:3], [1, 1, 1], eps=1e-5, mark=(again[3], 1.0))
+        assert coordinates(other) != coordinates(changed)
+        return
+    x = ROW.copy()
+    x[feature] *= 1.01
+    assert coordinates(draw_all(x)[name]) != coordinates(DRAWINGS[name])
+
+
+def coordinates(drawing):
+    """Return the drawing without its letters, so that a label alone cannot tell two apart."""
+    return re.sub(r"<use[^>]*>|<defs>.*?</defs>", "", drawing.svg, flags=re.S)
+
+
+def test_the_last_bit_of_a_coordinate_does_not_show():
+    noisy = ROW * (1 + np.finfo(float).eps * np.array([1, -1, 2, -2]))
+    assert {n: d.svg for n, d in draw_all(noisy).items()} == {n: d.svg for n, d in DRAWINGS.items()}
+
+
+def test_squares_are_squares_on_the_page():
+    svg = DRAWINGS["squares"].svg
+    shaded = re.findall(r'<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) ([\d.]+) \nL ([\d.]+) ([\d.]+)[^"]*"[^>]*opacity: 0.22', svg)
+    assert len(shaded) == 5
+    for x0, y0, x1, _, _, y2 in (map(float, s) for s in shaded):
+        assert abs(x1 - x0) == pytest.approx(abs(y2 - y0), abs=0.01)
+
+
+def luminance(color):
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize("name", [n for n in figures.COLORS if n != "paper"])
+def test_colors_keep_their_contrast_in_both_schemes(name, scheme):
+    paper, color = luminance(figures.COLORS["paper"][scheme]), luminance(figures.COLORS[name][scheme])
+    contrast = (max(paper, color) + 0.05) / (min(paper, color) + 0.05)
+    assert contrast >= (3 if name == "faint" else 4.5)  # WCAG 2.2: graphics, text
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_color_follows_the_scheme(name):
+    svg = DRAWINGS[name].svg
+    body = svg[svg.index("</style>") :]
+    assert not re.search(r"(?<!, )#[0-9a-f]{6}", body), "a color outside the palette would vanish in dark mode"
+    assert "prefers-color-scheme: dark" in svg
