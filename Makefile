@@ -42,7 +42,8 @@ endef
 	$(call environment,.venv-lab,$<)
 
 book: .venv/book
-	@$(BIN)/jupyter-book build . --quiet
+	@echo 'Verifying every page, then building'
+	@$(BIN)/jupyter-book build . --quiet >/dev/null
 	@echo 'The book is verified and built. Open $(CURDIR)/_build/html/index.html'
 
 read: book
