@@ -1,9 +1,9 @@
 """Run the notebooks of a book and store their new outputs, all of them or none."""
 
-import os
 from pathlib import Path
 import subprocess
 import sys
+import tempfile
 
 from jupyter_client.manager import KernelManager
 import nbformat
@@ -14,6 +14,7 @@ from nbval.plugin import coalesce_streams
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from gate import notebooks
+from gate.run import clean_environment
 
 
 def accept(root):
@@ -21,12 +22,11 @@ def accept(root):
 
     Returns what changed, in words. Raises ValueError, with nothing stored, when a cell fails.
     """
-    os.environ["PYTHONPATH"] = str(root)  # the kernels': the book's own lnlib, as in the gate
     changes, results, figures = [], {}, {}
     for path in notebook_paths(root):
         notebook, name = notebooks.read(path), path.relative_to(root).as_posix()
         before = {id(c): c.outputs for c in notebook.cells if c.cell_type == "code"}
-        execute(notebook, path)
+        execute(notebook, path, root)
         for cell in notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -50,16 +50,18 @@ def notebook_paths(root):
     return [path for name in names if (path := root / f"{name}.ipynb").is_file()]
 
 
-def execute(notebook, path):
+def execute(notebook, path, root):
     """Run a notebook in this environment; leave in it nothing that tells one machine from another."""
     kernel = KernelManager(kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager())
     client = NotebookClient(
         notebook, km=kernel, record_timing=False, resources={"metadata": {"path": str(path.parent)}}
     )
-    try:
-        client.execute(stderr=subprocess.DEVNULL)  # the kernel's own log, not the cells' output
-    except CellExecutionError as error:
-        raise ValueError(f"{path.name}: a cell raised {error.ename}: {error.evalue}") from None
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            # The discarded stderr is the kernel's own log, not what the cells print.
+            client.execute(env=clean_environment(root, folder), stderr=subprocess.DEVNULL)
+        except CellExecutionError as error:
+            raise ValueError(f"{path.name}: a cell raised {error.ename}: {error.evalue}") from None
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -83,12 +83,8 @@ def run_pytest(cells, root, plain_numbers):
         # or of a reader's machine may soften the checks.
         settings, report = Path(folder, "pytest.ini"), Path(folder, "report.json")
         settings.write_text("[pytest]\n", "utf-8")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "MPL", "PYTHONWARN"))}
-        environment |= {
+        environment = clean_environment(root, folder) | {
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "IPYTHONDIR": folder,  # a reader's own startup files are not the book's
-            # The book's own lnlib is verified, also in a copy of a book that is installed elsewhere.
-            "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent.parent)]),
             REPORT: str(report),
             PLAIN_NUMBERS: json.dumps(plain_numbers),
         }
@@ -112,6 +108,16 @@ def run_pytest(cells, root, plain_numbers):
     if result.returncode and not findings:
         findings.append(("the book", "pytest", [f"it ended with status {result.returncode}"]))
     return findings
+
+
+def clean_environment(root, folder):
+    """Return the environment in which notebooks run: nothing of a reader's own settings, empty folder.
+
+    The book's own lnlib comes first, also in a copy of a book that is installed elsewhere.
+    """
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "MPL", "PYTHONWARN"))}
+    paths = [str(root), str(Path(__file__).parent.parent)]
+    return environment | {"IPYTHONDIR": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def worded(findings):

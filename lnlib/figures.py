@@ -59,12 +59,15 @@ STYLE = {
 DECIMALS = 3  # of a point, which is 1/72 inch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drawing:
     """A finished picture: its SVG source and the text that stands for it."""
 
     svg: str
     alt: str
+
+    def __repr__(self):
+        return self.alt
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"image/svg+xml": self.svg, "text/plain": self.alt}

@@ -1,7 +1,9 @@
 """The gate on a throw-away book: whatever is altered, the build stops, says where, writes no page."""
 
 import base64
+from pathlib import Path
 import re
+import subprocess
 
 import nbformat
 import pytest
@@ -232,6 +234,15 @@ def test_a_notebook_written_as_markdown_is_refused(book):
 
 def test_a_book_without_a_notebook_is_refused(book):
     assert "it has no notebook" in verify([book.path("index.md")], book.folder, [])
+
+
+def test_a_run_that_checks_nothing_is_a_finding(book, monkeypatch):
+    def collects_nothing(command, env, **_):
+        Path(env["GATE_REPORT"]).write_text("[{}, []]")
+        return subprocess.CompletedProcess(command, returncode=5, stdout="no tests ran", stderr="")
+
+    monkeypatch.setattr("gate.run.subprocess.run", collects_nothing)
+    assert "chapters/beta.ipynb, the page\n    0 of its 2 cells were checked" in findings(book, "beta.ipynb")
 
 
 def test_a_kernel_that_dies_is_a_finding(book, monkeypatch):
