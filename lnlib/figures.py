@@ -173,7 +173,7 @@ def number_lines(stages):
         ax.spines["left"].set_visible(False)
         ax.spines["bottom"].set_position(("data", 0))
         ax.tick_params(labelsize=8)
-    axes[-1].set_xlabel("coral line: mean      mint bar: one std to each side", fontsize=8)
+    axes[-1].set_xlabel("vertical line: mean      thick bar: one std to each side", fontsize=8)
     steps = "; ".join(
         f"{t}: {row(v)}, mean {number(v.mean())}, std {number(v.std())}" for t, v in zip(titles, rows)
     )
@@ -198,10 +198,10 @@ def balance(x):
         ax.plot(value, height, "o", ms=15, color=RAW)
         ax.annotate(number(value), (value, height), ha="center", va="center", color=PAPER, fontsize=9)
     top = 0.5 + 0.85 * max(np.sum(x == v) for v in x)
-    for side, pull in (("left", x[x < mean] - mean), ("right", x[x > mean] - mean)):
+    for pull in (x[x < mean] - mean, x[x > mean] - mean):
         middle = mean + pull.mean()
         ax.annotate(
-            f"pull to the {side}\n" + " + ".join(number(abs(p)) for p in pull) + f" = {number(abs(pull.sum()))}",
+            "distances to the mean\n" + " + ".join(number(abs(p)) for p in pull) + f" = {number(abs(pull.sum()))}",
             (middle, top), ha="center", va="bottom", fontsize=9,
         )
     ax.set(ylim=(-1.9, top + 1.5), xlim=(low - 2.2 * reach, high + 2.2 * reach))
@@ -215,7 +215,7 @@ def balance(x):
 
 @_drawing
 def squares(x):
-    """Draw each deviation as a bar with its square, and the average square beside them."""
+    """Draw each deviation as a bar with its square, and the mean square beside them."""
     x = tidy(x)
     deviations = x - x.mean()
     variance, std = x.var(), x.std()
@@ -238,8 +238,9 @@ def squares(x):
         ax.annotate(number(deviation**2), (start + size / 2, low + size / 2), ha="center", va="center")
         ax.annotate(number(deviation), (start, deviation), (0, 4 if deviation > 0 else -4), color=RAW,
                     textcoords="offset points", ha="center", va="bottom" if deviation > 0 else "top")
-    ax.add_patch(Rectangle((middle, -std / 2), std, std, fc=SPREAD, alpha=0.22, ec=SPREAD, hatch="//"))
-    ax.annotate(f"average square\nvariance {number(variance)}", (middle + std / 2, std / 2), (0, 5),
+    ax.add_patch(Rectangle((middle, -std / 2), std, std, fc=SPREAD, alpha=0.22, ec="none"))
+    ax.annotate(number(variance), (middle + std / 2, 0), ha="center", va="center")
+    ax.annotate(f"mean square\nvariance {number(variance)}", (middle + std / 2, std / 2), (0, 5),
                 textcoords="offset points", ha="center", va="bottom", fontsize=9, color=SPREAD)
     ax.plot([middle, right], [-std / 2, -std / 2], color=SPREAD, lw=5, solid_capstyle="butt")
     ax.annotate(f"its side\nstd {number(std)}", (middle + std / 2, -std / 2), (0, -6), color=SPREAD,
@@ -247,8 +248,8 @@ def squares(x):
     ax.set_axis_off()
     return figure, (
         f"The deviations {row(deviations)} as bars from the mean, each with its square: areas "
-        f"{row(deviations**2)}. The average area is the variance, {number(variance)}, and a square "
-        f"of that area has side {number(std)}, the std."
+        f"{row(deviations**2)}. The mean of the areas is the variance, {number(variance)}, and a "
+        f"square of that area has side {number(std)}, the std."
     )
 
 
@@ -272,10 +273,11 @@ def spread_after(stds, with_eps, without_eps, *, eps, mark):
     ax.legend(frameon=False, loc="center right", labelcolor=INK)
     middle = np.interp(eps**0.5, stds, with_eps)
     return figure, (
-        f"Std of a row after layer norm against its std before, from {stds[0]:g} to {stds[-1]:g}. "
-        f"With eps = 0 the curve is flat at {number(np.mean(without_eps))}. With eps = {eps:g} it "
+        f"Std of a row after layer norm against its std before, from {stds[0]:f} to {stds[-1]:g}. "
+        f"With eps = 0 the curve is flat at {number(np.mean(without_eps))}. With eps = {eps:f} it "
         f"agrees for wide rows, passes {number(middle)} where std is the root of eps, and falls to "
-        f"{number(with_eps[0])} at the left end: nearly flat rows fade to zero instead of blowing up."
+        f"{with_eps[0]:f} at the left end: nearly flat rows fade to zero instead of being stretched. "
+        f"Our row, with std {number(mark[0])}, comes out with {mark[1]:.4f}."
     )
 
 
@@ -324,7 +326,7 @@ def block(shape, lit):
 def rows_before_after(before, after):
     """Draw mean and std of every row of two (B, T, H) blocks, before and after layer norm."""
     figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
     labels = [f"sentence {b}, token {t}" for b, t in np.ndindex(before.shape[:2])]
     places = np.arange(len(labels))[::-1]
     for ax, title, x, color in zip(axes, ("before", "after"), (before, after), (RAW, NORMALIZED)):
@@ -337,14 +339,12 @@ def rows_before_after(before, after):
         ax.tick_params(axis="y", length=0)
         ax.tick_params(axis="x", labelsize=8)
     axes[0].set_yticks(places, labels, fontsize=8)
-    reach = max(abs(v) for v in axes[1].get_xlim()) * 1.4
-    axes[1].set_xlim(-reach, reach)
-    figure.supxlabel("coral dot: mean      mint bar: one std to each side", fontsize=8)
+    figure.supxlabel("dot: mean      bar: one std to each side", fontsize=8)
 
     def span(values):
-        return f"{np.min(values) + 0.0:.2f} to {np.max(values) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+        return " to ".join(f"{tidy(v):.2f}".replace("-", "\N{MINUS SIGN}") for v in (values.min(), values.max()))
 
     return figure, (
         f"Mean and std of {len(labels)} rows. Before: means from {span(before.mean(-1))}, stds from "
-        f"{span(before.std(-1))}. After: every row has mean 0 and its stds run from {span(after.std(-1))}."
+        f"{span(before.std(-1))}. After: means from {span(after.mean(-1))}, stds from {span(after.std(-1))}."
     )

@@ -58,6 +58,8 @@ def visit(browser, address):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
+        # The front door only redirects, so it names no icon, and a browser may ask for the usual one.
+        context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda e: complaints.append(str(e)))
         page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
