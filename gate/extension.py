@@ -5,8 +5,9 @@ import sys
 
 from docutils import nodes
 
+from gate.notebooks import drawn_figures
 from gate.prose import is_instruction
-from gate.run import verify
+from gate.run import verify, worded
 
 
 def setup(app):
@@ -25,7 +26,12 @@ def verify_before_reading(app, env, docnames):
         sys.exit("gate: set execute_notebooks to 'off': pages are rendered from verified outputs")
     names = sorted(env.found_docs | toc_names(app))
     pages = [path if (path := Path(env.doc2path(n))).is_file() else Path(app.srcdir, f"{n}.ipynb") for n in names]
-    message = verify(pages, Path(app.srcdir), app.config.gate_plain_numbers)
+    env.gate_figures = drawn_figures(pages)
+    stop(verify(pages, Path(app.srcdir), app.config.gate_plain_numbers))
+
+
+def stop(message):
+    """End the build with a message, if there is one."""
     if message:
         # Jupyter Book buries a raised error in a traceback, and a logged one does not stop it.
         print(message, file=sys.stderr)
@@ -43,15 +49,26 @@ def remove_suffix(name, suffixes):
 
 
 def finish_page(app, doctree):
-    """Give each computed figure its computed alternative text; drop the instructions to the gate."""
-    for bundle in doctree.findall(lambda n: n.get("nb_element") == "mime_bundle" if isinstance(n, nodes.container) else False):
-        by_type = {child["mime_type"]: child for child in bundle.children}
-        if "image/svg+xml" in by_type:
-            for image in by_type["image/svg+xml"].findall(nodes.image):
+    """Give each computed figure its computed alternative text; drop the instructions to the gate.
+
+    Stop at a picture that no cell draws: nothing has recomputed it.
+    """
+    computed = set()
+    for bundle in doctree.findall(nodes.container):
+        if bundle.get("nb_element") == "mime_bundle":
+            by_type = {child["mime_type"]: child for child in bundle.children}
+            for image in by_type["image/svg+xml"].findall(nodes.image) if "image/svg+xml" in by_type else ():
                 image["alt"] = by_type["text/plain"].astext()
-    for comment in list(doctree.findall(nodes.raw)):
-        if is_instruction(comment.astext()):
-            comment.parent.remove(comment)
+                computed.add(image)
+    for image in set(doctree.findall(nodes.image)) - computed:
+        # Sphinx has already made the address relative to the book's folder.
+        if Path(app.srcdir, image["uri"]).resolve() not in app.env.gate_figures:
+            stop(worded([(app.env.docname, "the page", [f"no cell draws the picture {image['uri']}"])]))
+    for raw in list(doctree.findall(nodes.raw)):
+        if is_instruction(raw.astext()):
+            raw.parent.remove(raw)
+        elif "<img" in raw.astext() or "<svg" in raw.astext():
+            stop(worded([(app.env.docname, "the page", ["a picture in HTML is checked by nothing: draw it in a cell"])]))
 
 
 def require_pages(app, exception):
@@ -66,6 +83,4 @@ def require_pages(app, exception):
         for heading in article.find_all("h1") if article else ():
             heading.decompose()
         if not article or not article.get_text(strip=True):
-            print(f"gate: {name} is in the table of contents, but its page is missing or empty: {path}",
-                  file=sys.stderr)
-            sys.exit(1)
+            stop(f"gate: {name} is in the table of contents, but its page is missing or empty: {path}")

@@ -90,6 +90,19 @@ def _numbers_in_comments(source, plain_numbers):
             yield f"a comment states a number that nothing checks: {token.string}"
 
 
+def drawn_figures(pages):
+    """Return the picture files that cells of these pages draw."""
+    figures = set()
+    for page in pages:
+        if page.suffix == ".ipynb" and page.is_file():
+            try:
+                cells = read(page).cells
+            except ValueError:
+                continue  # verifying the page says so
+            figures |= {(page.parent / c.metadata[FIGURE_FILE]).resolve() for c in cells if FIGURE_FILE in c.metadata}
+    return figures
+
+
 def figure_source(cell):
     """Return the SVG that a cell shows, or '' when it shows none."""
     return "".join("".join(o.get("data", {}).get("image/svg+xml", "")) for o in cell.outputs)

@@ -57,15 +57,7 @@ def verify(pages, root, plain_numbers):
 
 def stray_figures(pages, root):
     """Yield a finding for each picture file beside the chapters that no cell draws."""
-    drawn = set()
-    for page in pages:
-        if page.suffix == ".ipynb" and page.is_file():
-            try:
-                cells = notebooks.read(page).cells
-            except ValueError:
-                continue  # said elsewhere
-            drawn |= {(page.parent / c.metadata[notebooks.FIGURE_FILE]).resolve()
-                      for c in cells if notebooks.FIGURE_FILE in c.metadata}
+    drawn = notebooks.drawn_figures(pages)
     for folder in sorted({page.parent for page in pages}):
         for picture in sorted((folder / "figures").glob("*")):
             if picture.resolve() not in drawn:

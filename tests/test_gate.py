@@ -258,12 +258,24 @@ def test_a_picture_that_no_cell_draws_is_refused(book):
     assert "chapters/figures/by-hand.svg, the picture\n    no cell draws it" in findings(book, "beta.ipynb")
 
 
+@pytest.mark.parametrize("picture", ["![a row of dots](by-hand.svg)", '<img src="by-hand.svg" alt="a row of dots">'])
+def test_a_page_may_not_show_a_picture_that_no_cell_draws(book, picture):
+    book.path("by-hand.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    book.replace("# A small book", f"# A small book\n\n{picture}", "chapters/index.md")
+    result = book.build()
+    assert result.returncode != 0
+    assert "chapters/index, the page" in result.stderr
+    assert book.pages() == []
+
+
 def test_accept_keeps_a_copy_of_a_figure_and_the_gate_compares_it(book):
     book.change(lambda cells: cells[4].metadata.update(figure_file="figures/lines.svg"))
     assert "lines.svg is not the figure that this cell draws" in findings(book, "alpha.ipynb")
     accepted = book.accept()
     assert accepted.returncode == 0, accepted.stderr
     svg = book.path("figures/lines.svg").read_text("utf-8")
+    book.replace("# A small book", "# A small book\n\n![three dots](figures/lines.svg)", "chapters/index.md")
+    assert book.build().returncode == 0
     assert svg.startswith("<svg") and svg == book.notebook().cells[4].outputs[0].data["image/svg+xml"]
     assert findings(book) == ""
     book.path("figures/lines.svg").write_text(svg.replace("L ", "L 1", 1))
