@@ -5,16 +5,16 @@ import subprocess
 import sys
 import tempfile
 
-from jupyter_client.manager import KernelManager
+from jupyter_client.manager import AsyncKernelManager
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 from nbval.plugin import coalesce_streams
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from gate import notebooks
-from gate.run import clean_environment
+from gate.run import CELL_TIMEOUT, clean_environment
 
 
 def accept(root):
@@ -24,7 +24,11 @@ def accept(root):
     """
     changes, results, figures = [], {}, {}
     for path in notebook_paths(root):
-        notebook, name = notebooks.read(path), path.relative_to(root).as_posix()
+        name = path.relative_to(root).as_posix()
+        try:
+            notebook = notebooks.read(path)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
         before = {id(c): c.outputs for c in notebook.cells if c.cell_type == "code"}
         execute(notebook, path, root)
         for cell in notebook.cells:
@@ -36,10 +40,12 @@ def accept(root):
             if notebooks.FIGURE_FILE in cell.metadata:
                 figures[path.parent / cell.metadata[notebooks.FIGURE_FILE]] = notebooks.figure_source(cell)
         results[path] = nbformat.writes(notebook) + "\n"
+    drafts = {}
     for path, text in {**figures, **results}.items():
-        path.parent.mkdir(exist_ok=True)
-        draft = path.with_name(path.name + ".new")
-        draft.write_text(text, "utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drafts[path] = path.with_name(path.name + ".new")
+        drafts[path].write_text(text, "utf-8")
+    for path, draft in drafts.items():  # only now, when nothing can fail any more
         draft.replace(path)
     return changes
 
@@ -52,9 +58,14 @@ def notebook_paths(root):
 
 def execute(notebook, path, root):
     """Run a notebook in this environment; leave in it nothing that tells one machine from another."""
-    kernel = KernelManager(kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager())
+    # The blocking manager would wait forever for a kernel that died.
+    kernel = AsyncKernelManager(kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager())
     client = NotebookClient(
-        notebook, km=kernel, record_timing=False, resources={"metadata": {"path": str(path.parent)}}
+        notebook,
+        km=kernel,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
     )
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -62,6 +73,8 @@ def execute(notebook, path, root):
             client.execute(env=clean_environment(root, folder), stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
             raise ValueError(f"{path.name}: a cell raised {error.ename}: {error.evalue}") from None
+        except (CellTimeoutError, DeadKernelError) as error:
+            raise ValueError(f"{path.name}: {str(error).splitlines()[0]}") from None
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -6,7 +6,9 @@ import re
 import tokenize
 
 import nbformat
-from nbval.plugin import comment_markers, metadata_tags
+from nbval.plugin import find_comment_markers, find_metadata_tags
+
+from gate import prose
 
 # nbval compares all of these. It skips PNG, JPEG and widgets, and we want no script in a page.
 COMPARED_TYPES = ("text/plain", "text/html", "image/svg+xml")
@@ -36,13 +38,15 @@ def refusals(path, notebook, plain_numbers):
     code_cells = [c for c in notebook.cells if c.cell_type == "code"]
     if not code_cells:
         yield None, "it has no code cell, so nothing in it can be verified: make it a Markdown page"
-    if {"mystnb", "myst_nb"} & set(notebook.metadata):
-        yield None, "its metadata changes how it is executed or rendered: remove the 'mystnb' entry"
+    for key in sorted(set(notebook.metadata) - {"kernelspec", "language_info"}):
+        yield None, f"its metadata holds {key!r}, which may change how it is rendered: run `make accept`"
     for cell in notebook.cells:
         if cell.cell_type == "raw":
             yield cell, "a raw cell is rendered and checked by nothing: make it Markdown or code"
         if cell.get("attachments"):
             yield cell, "a pasted picture cannot be recomputed: draw it in a code cell"
+        if cell.cell_type == "markdown" and (reason := prose.unread(cell.source)):
+            yield cell, reason
         if {"mystnb", "render"} & set(cell.metadata):
             yield cell, "text in the cell's metadata is not checked: write captions in Markdown"
     for cell in code_cells:
@@ -54,15 +58,16 @@ def _cell_refusals(path, cell, plain_numbers):
         yield "the cell is empty: remove it"
     elif cell.execution_count is None:
         yield "the cell was never run, so it has no outputs to compare: run `make accept`"
-    markers = {m.strip() for m in re.findall(r"#+(.*)", cell.source)} & set(comment_markers)
-    markers |= set(cell.metadata.get("tags", ())) & set(metadata_tags)
-    if markers:
-        yield f"{', '.join(sorted(markers))} switches the comparison off: remove it"
+    for name, _ in [*find_comment_markers(cell.source), *find_metadata_tags(cell.metadata)]:
+        yield f"a marker for nbval changes its {name!r}, so that the cell is not compared in full: remove it"
     for output in cell.outputs:
         if output.output_type == "error":
             yield f"the stored output is an error ({output.ename}): fix the cell, or catch the error and print it"
         elif output.output_type == "stream" and output.name == "stderr":
             yield f"the stored output holds a warning: fix what warns ({output.text.strip().splitlines()[0][:90]})"
+        elif output.output_type == "stream":
+            if output.name != "stdout" or "\r" in output.text:
+                yield "a stream with carriage returns, or one other than stdout, is not compared in full"
         else:
             data = output.get("data", {})
             for kind in sorted(set(data) - set(COMPARED_TYPES)):
@@ -70,6 +75,9 @@ def _cell_refusals(path, cell, plain_numbers):
             if "image/svg+xml" in data and not "".join(data.get("text/plain", "")).strip():
                 yield "the figure has no alternative text"
     if FIGURE_FILE in cell.metadata:
+        if not isinstance(cell.metadata[FIGURE_FILE], str):
+            yield f"its {FIGURE_FILE!r} is no file name: {cell.metadata[FIGURE_FILE]!r}"
+            return
         file = path.parent / cell.metadata[FIGURE_FILE]
         if not file.is_file() or file.read_text("utf-8") != figure_source(cell):
             yield f"{file.name} is not the figure that this cell draws: run `make accept`"
@@ -99,7 +107,8 @@ def drawn_figures(pages):
                 cells = read(page).cells
             except ValueError:
                 continue  # verifying the page says so
-            figures |= {(page.parent / c.metadata[FIGURE_FILE]).resolve() for c in cells if FIGURE_FILE in c.metadata}
+            names = [c.metadata.get(FIGURE_FILE) for c in cells]
+            figures |= {(page.parent / name).resolve() for name in names if isinstance(name, str)}
     return figures
 
 

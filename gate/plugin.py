@@ -90,6 +90,8 @@ class MarkdownCell(KernelItem):
         self.cell, self.passages = cell, passages
 
     def runtest(self):
+        if self.parent.timed_out or not self.parent.kernel.is_alive():
+            pytest.skip("the kernel is gone, and the cell that ended it is reported")
         found, ahead = [], self.parent.__dict__.setdefault("ahead", [])
         for passage in self.passages:
             try:
@@ -104,6 +106,8 @@ class TextAhead(KernelItem):
     """All passages that name what a later cell computes, checked at the notebook's end."""
 
     def runtest(self):
+        if self.parent.timed_out or not self.parent.kernel.is_alive():
+            pytest.skip("the kernel is gone, and the cell that ended it is reported")
         found = []
         for cell, passage in self.parent.__dict__.get("ahead", ()):
             try:
@@ -125,6 +129,8 @@ class MarkdownText(pytest.Item):
 
     def runtest(self):
         text = self.path.read_text("utf-8")
+        if reason := prose.unread(text):
+            raise ProseError([("the page", reason)])
         if re.match(r"---\n.*?(jupytext|mystnb).*?\n---\n", text, re.S) or re.search(r"^```+\{code-cell\}", text, re.M):
             raise ProseError([("line 1", "nothing verifies a notebook written as Markdown: store it as .ipynb")])
         namespace, found = {}, []

@@ -21,45 +21,62 @@ A fenced snippet with >>> prompts is run, and what it shows is compared.
 
 Not results, and so not checked: subscripts and exponents (but 10^{-5} is a number), digits that
 are part of a name, list markers, link targets, shell commands, and what the short list
-`gate_plain_numbers` in _config.yml allows.
+`gate_plain_numbers` in _config.yml allows. Numbers in words are not read: write results in digits.
 """
 
 import ast
+import builtins
 from dataclasses import dataclass
 import doctest
 import math
 import re
+import unicodedata
 
 import numpy as np
 
 COMMENT = re.compile(r"<!--\s*(check|values):(.*?)-->", re.S)
 SNIPPET = re.compile(r"^(?P<fence>```+|~~~+)[ ]*(?:python|pycon)\b.*?\n(?P<code>.*?)^(?P=fence)", re.S | re.M)
-MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.S)
-
-# Where no result can stand. Order matters: a comment may hold what looks like a link.
-NO_RESULT = [
-    r"<!--.*?-->",
-    r"^(```+|~~~+)[ ]*(?:bash|console|sh)\b.*?^\1",
-    r"^:(?:name|width|height|class|align|open|target):.*?$",  # options of a directive
-    r"\{[\w:-]+\}`[^`]*`",  # a role: a citation, a reference
-    r"\]\([^)\s]*\)",  # a link's target
-    r"<https?://[^>]*>|https?://\S+",
-    r"</?(?:a|b|br|code|details|div|em|i|kbd|p|span|strong|sub|summary|sup)\b"
-    r"(?![^<>]*(?:aria-label|title)=)[^<>]*>",
-    r"^\s*\d+[.)][ ](?=\S)",  # a list marker
-]
-NO_RESULT_IN_MATH = [
-    r"\\\\\[[^\]]*\]|\\[hv]space\{[^}]*\}",  # distances
-    r"(?<!10)[_^](?:\{[^{}]*\}|\\?\w)",  # subscripts and exponents
-]
-POWER = r"10(?:\^\{?[-−]?\d+\}?|[⁻⁰¹²³⁴-⁹]+)"
-PLAIN = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-NUMBER = re.compile(
-    rf"(?<![^\W_])(?<![^\W_]_)(?<!\.)(?P<sign>[-−](?=\d))?(?:(?:(?P<factor>{PLAIN})\s*×\s*)?(?P<power>{POWER})|(?P<plain>{PLAIN}))"
+MATH = re.compile(
+    r"\$\$.*?\$\$|\$[^$\n]+\$|\\begin\{(\w+\*?)\}.*?\\end\{\1\}|\{math\}`[^`]*`|^```+\{math\}.*?^```", re.S | re.M
 )
-SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
-OPERAND_BEFORE = re.compile(r"[\w)\]}!']$")
-ABOUT = re.compile(r"(?:≈|\babout)[\s$({~`]*$")
+# What puts text or a picture on the page that is not in the page's own source.
+UNREAD = re.compile(
+    r"\{(?:include|literalinclude|raw|csv-table|eval-rst|glue)[}:]|<(?:img|svg|object|embed|iframe|video|script)\b"
+)
+
+# Where no result can stand, blanked before formulas are looked for, and after.
+NO_RESULT = [
+    r"(?<![`\\])<!--(?!>).*?-->",
+    r"^(```+|~~~+)[ ]*(?:bash|sh)\b.*?^\1",
+    r"^%.*?$",  # a comment of MyST
+    r"https?://[^\s)>]+",
+]
+NO_RESULT_OUTSIDE_MATH = [
+    r"^:(?:name|label|widths?|height|class|align|open|target|header-rows):.*?$",  # options of a directive
+    r"\{(?:ref|numref|eq|doc|term|cite(?::\w+)?)\}`[^`<]*`",  # a reference
+    r"\[\^[\w-]+\]:?",  # a footnote
+    r"^\([\w:-]+\)=[ ]*$|(?<=x)[ ]\([\w:-]+\)[ ]*$",  # a label: of a section, of a formula
+    r"\]\([^)\s]*(?=[)\s])",  # a link's target
+    r"</?(?:a|b|br|code|details|div|em|i|kbd|p|span|strong|sub|summary|sup)(?:\s+(?:class|id|href|open)(?:=\"[^\"]*\")?)*\s*/?>",
+]
+GREEK = r"alpha|beta|gamma|delta|(?:var)?epsilon|mu|nu|pi|rho|sigma|theta|lambda"
+ONE_GROUP = r"\{(?:[^{}=]|\{[^{}=]*\})*\}"
+SCRIPT = rf"(?<!(?<!\d)10)[_^](?:{ONE_GROUP}|\\?\w)|(?<=\\sum)_\{{[^{{}}]*\}}"
+SHORT_SCRIPT = r"(?<!(?<!\d)10)[_^](?:\{\w{1,3}\}|\\?\w)"  # below a brace stands text, not a script
+
+POWER = r"10(?:\^\{?\s*[-−]?\d+\s*\}?(?!\w)|⁻?[⁰¹²³⁴-⁹]+)"
+PLAIN = (
+    r"(?<!\d,)\d{1,3}(?:(?:,|_|\{,\}|\\,)\d{3})+(?:\.\d+)?(?![\d,])"
+    r"|(?:\d+(?:\.\d+)?|(?<![.\d])\.\d+)(?:[eE][-+−]?\d+)?"
+)
+NUMBER = re.compile(
+    r"(?:(?<![^\W_])|(?<=\dx))(?<![^\W_]_)(?<!\d\.)"
+    rf"(?:(?:(?P<factor>{PLAIN})\s*×\s*)?(?P<power>{POWER})|(?P<plain>{PLAIN})|(?P<fraction>[¼-¾⅐-⅞]))"
+)
+PLAIN_MINUS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+SIGN = re.compile(r"(?P<before>\S?)(?P<gap>\s*)[-−–](?P<after>[\s*`$({]*)$")
+OPERAND = re.compile(r"[\w)\]}!'%]")
+ABOUT = re.compile(r"(?:≈|~|\b(?:about|nearly|roughly))[\s$({~`*±]*$", re.I)
 
 
 @dataclass(frozen=True)
@@ -99,6 +116,12 @@ def is_instruction(comment):
     return bool(COMMENT.fullmatch(comment.strip()))
 
 
+def unread(text):
+    """Return what in a text would put something on the page that is not in it, or ''."""
+    match = UNREAD.search(text)
+    return f"{match[0]} brings in what no check reads" if match else ""
+
+
 def passages(text, plain_numbers=()):
     """Split the Markdown of a page or of a cell into passages, in their order.
 
@@ -129,7 +152,7 @@ def problems(passage, evaluate, known):
     computed = []
     for expression in passage.expressions:
         try:
-            if not any(isinstance(node, ast.Name) for node in ast.walk(ast.parse(expression, mode="eval"))):
+            if not _names(expression):
                 raise ValueError("it names nothing that the page computes")
             computed += [(value, expression) for value in evaluate(expression)]
         except NameError:
@@ -162,9 +185,19 @@ def problems(passage, evaluate, known):
         yield passage.line, f"the check {expression!r} is {value:.10g}, but no number in the text is left for it"
 
 
+def _names(expression):
+    """Return the names that an expression takes from its page."""
+    names = [node for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)]
+    bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names if not name.id.startswith("_")} - bound - set(dir(builtins))
+
+
 def evaluate(expression, namespace):
     """Return the value of an expression as a flat list of floats."""
-    return np.ravel(np.asarray(eval(expression, namespace), float)).tolist()  # noqa: S307
+    value = np.asarray(eval(expression, namespace))
+    if value.dtype.kind not in "iuf":
+        raise ValueError(f"it is no number but {value.dtype}")
+    return np.ravel(value).astype(float).tolist()
 
 
 def known_values(namespace):
@@ -189,6 +222,9 @@ def run_snippet(code, namespace):
     """Run a snippet with >>> prompts; return what differs from what it shows, or ''."""
     if ">>>" not in code:
         return "nothing runs this Python snippet: write it with >>> prompts, or make it a cell"
+    parts = doctest.DocTestParser().parse(code)
+    if any(part.strip() if isinstance(part, str) else part.options for part in parts):
+        return "only examples with >>> and what they show may stand here, without doctest options"
     report = []
     test = doctest.DocTestParser().get_doctest(code, namespace, "snippet", None, 0)
     doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
@@ -201,41 +237,91 @@ def _blank(match):
 
 def _hide(text, plain_numbers):
     """Blank out, letter for letter, everything where no result can stand."""
-    text = SNIPPET.sub(_blank, text)
+    text = SNIPPET.sub(_blank, text).replace("&minus;", "      −")
     for pattern in NO_RESULT:
         text = re.sub(pattern, _blank, text, flags=re.S | re.M)
+    outside = MATH.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), text)
+    for pattern in NO_RESULT_OUTSIDE_MATH:
+        outside = re.sub(pattern, _blank, outside, flags=re.S | re.M)
+    hidden = list(_hide_list_markers(outside))
+    for match in MATH.finditer(text):
+        hidden[match.start() : match.end()] = _hide_in_formula(match[0])
     for pattern in plain_numbers:
-        text = re.sub(pattern, _blank, text)
+        for match in re.finditer(pattern, text):
+            hidden[match.start() : match.end()] = _blank(match)
+    return "".join(hidden)
 
-    def formula(match):
-        tex = match[0]
-        for pattern in NO_RESULT_IN_MATH:
-            tex = re.sub(pattern, _blank, tex)
-        for command, sign in ((r"\approx", "≈"), (r"\times", "×"), (r"\cdot", "×")):
-            tex = re.sub(re.escape(command) + r"(?![a-zA-Z])", sign.ljust(len(command)), tex)
-        return re.sub(r"\\[a-zA-Z]+", _blank, tex)  # so that \frac1 does not read as a name
 
-    return MATH.sub(formula, text)
+def _hide_list_markers(text):
+    """Blank "2." where it begins a list item; in running text it ends a sentence."""
+    lines, state = [], ""  # what the line above was: "", "list", "text" or "code"
+    for line in text.splitlines(keepends=True):
+        marker = re.match(r"[ \t]*(\d+)[.)][ ](?=\S)", line)
+        if re.match(r"[ \t]*(```|~~~)", line):
+            state = "" if state == "code" else "code"
+        elif state == "code":
+            pass
+        elif marker and (state != "text" or marker[1] == "1"):
+            line, state = " " * marker.end() + line[marker.end() :], "list"
+        elif not line.strip():
+            state = ""
+        elif re.match(r"[ \t]*[-*+] ", line):
+            state = "list"
+        else:
+            state = state or "text"
+        lines.append(line)
+    return "".join(lines)
+
+
+def _hide_in_formula(tex):
+    """Blank scripts, distances and commands; leave a ' where a blanked symbol was an operand."""
+
+    def operand(match):
+        return _blank(match)[:-1] + "'"
+
+    tex = re.sub(r"\\\\\[[^\]]*\]|\\[hvm]?(?:space|kern|skip)\*?(?:\{[^}]*\}|[\d.]+\w\w)", _blank, tex)
+    tex = re.sub(r"\\(?:label|tag|eqref|ref)\{[^}]*\}|^:label:.*?$", _blank, tex, flags=re.M)
+    tex = re.sub(r"(?<!\d)\\[,;:! ]|\\,(?!\d{3})", _blank, tex)
+    tex = re.sub(SHORT_SCRIPT if "brace" in tex else SCRIPT, operand, tex)
+    for command, sign in ((r"\approx", "≈"), (r"\simeq", "≈"), (r"\times", "×"), (r"\cdot", "×"), (r"\pm", "±")):
+        tex = re.sub(re.escape(command) + r"(?![a-zA-Z])", sign.rjust(len(command)), tex)
+    tex = re.sub(rf"\\(?:{GREEK})(?![a-zA-Z])", operand, tex)
+    return re.sub(r"\\[a-zA-Z]+", _blank, tex)  # so that \frac1 does not read as a name
+
+
+def _is_negative(before, in_math):
+    """Tell whether a number after this text carries a minus, rather than being subtracted."""
+    sign = SIGN.search(before)
+    if not sign:
+        return False
+    operand = bool(OPERAND.match(sign["before"]))
+    if in_math or not sign["gap"] or re.search(r"\s", sign["after"]):
+        return not operand  # "x-2", "7 - 2" subtract; "= - 2" and "(-2" do not
+    return True  # "is −2"
 
 
 def _numbers(text, hidden, start, end):
+    formulas = [(m.start(), m.end()) for m in MATH.finditer(text)]
     for match in NUMBER.finditer(hidden, start, end):
-        # In "x-2" and "7 - 2" the sign subtracts; in "(-2" and "is −2" it belongs to the number.
-        negative = match["sign"] and not OPERAND_BEFORE.search(hidden[start : match.start()])
-        if match["power"]:
+        before = hidden[start : match.start()]
+        in_math = any(a < match.start() < b for a, b in formulas)
+        exponent = 0
+        if match["fraction"]:
+            digits = repr(unicodedata.numeric(match["fraction"]))
+        elif match["power"]:
             digits = match["factor"] or "1"
-            exponent = int(re.sub(r"[{}^]", "", match["power"][2:]).translate(SUPERSCRIPTS))
+            exponent = int(re.sub(r"[{}^\s]", "", match["power"][2:]).translate(PLAIN_MINUS))
         else:
-            digits, _, tail = match["plain"].partition("e")
-            exponent = int(tail or 0)
-        digits = digits.replace("{,}", "").replace(",", "")
+            digits, _, tail = match["plain"].lower().partition("e")
+            exponent = int(tail.translate(PLAIN_MINUS) or 0)
+        digits = re.sub(r"[{},_\\]", "", digits)
         decimals = len(digits.partition(".")[2])
         line = text.count("\n", 0, match.start()) + 1
         yield Number(
             text=text[match.start() : match.end()],
-            value=float(f"{'-' if negative else ''}{digits}e{exponent}"),
+            value=float(f"{digits}e{exponent}") * (-1 if _is_negative(before, in_math) else 1),
             last_digit=float(f"1e{exponent - decimals}"),
-            exact=not decimals and not ABOUT.search(hidden[start : match.start()]),
+            exact=not decimals and not ABOUT.search(before),
             line=line,
             sentence=text.splitlines()[line - 1].strip(),
         )

@@ -48,7 +48,7 @@ def verify(pages, root, plain_numbers):
         else:
             findings.append((name, "the page", ["a page is a notebook (.ipynb) or Markdown (.md)"]))
     findings += stray_figures(pages, root)
-    if not any(page.suffix == ".ipynb" for page in pages):
+    if len(pages) > 1 and not any(page.suffix == ".ipynb" for page in pages):
         findings.append(("_toc.yml", "the book", ["it has no notebook, so there is nothing to verify"]))
     if cells:
         findings += run_pytest(cells, root, plain_numbers)
@@ -60,7 +60,7 @@ def stray_figures(pages, root):
     drawn = notebooks.drawn_figures(pages)
     for folder in sorted({page.parent for page in pages}):
         for picture in sorted((folder / "figures").glob("*")):
-            if picture.resolve() not in drawn:
+            if picture.resolve() not in drawn and not picture.name.startswith("."):
                 yield picture.relative_to(root).as_posix(), "the picture", ["no cell draws it: remove it"]
 
 

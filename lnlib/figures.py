@@ -153,7 +153,7 @@ def number_lines(stages):
     titles, rows, colors = zip(*stages)
     rows = tidy(rows)
     figure = Figure(figsize=(WIDTH, 1.15 * len(rows) + 0.35), layout="constrained")
-    axes = figure.subplots(len(rows), sharex=True)
+    axes = figure.subplots(len(rows), sharex=True, squeeze=False)[:, 0]
     low, high = min(rows.min(), 0), max(rows.max(), 0)
     margin = 0.09 * (high - low)
     for ax, title, values, color in zip(axes, titles, rows, colors):

@@ -124,10 +124,10 @@ class LayerNorm:
 
         Raises ValueError when the last axis of x has another size, and what `layer_norm` raises.
         """
-        shape = np.shape(x)
-        if shape[-1:] != self.gamma.shape:
+        x = _real_array("x", x)
+        if x.shape[-1:] != self.gamma.shape:
             raise ValueError(
-                f"x: expected {self.gamma.size} features on the last axis, got shape {shape}"
+                f"x: expected {self.gamma.size} features on the last axis, got shape {x.shape}"
             )
         return layer_norm(x, self.gamma, self.beta, eps=self.eps)
 
@@ -138,7 +138,8 @@ def _real_array(name, value):
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected an array or evenly nested lists: {error}") from None
-    if array.dtype not in (np.float16, np.float32, np.float64) and array.dtype.kind not in "iu":
+    native = array.dtype.newbyteorder("=")
+    if native not in (np.float16, np.float32, np.float64) and native.kind not in "iu":
         raise TypeError(f"{name}: expected float16/32/64 or integers, got dtype {array.dtype}")
     return array
 
@@ -148,7 +149,8 @@ def _checked_input(x):
     x = _real_array("x", x)
     dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
     # float16 ends at 65504: the squares of everyday values would overflow in it.
-    return x.astype(np.float32 if dtype == np.float16 else dtype, copy=False), dtype
+    wide = np.float32 if dtype == np.float16 else dtype.newbyteorder("=")
+    return x.astype(wide, copy=False), dtype
 
 
 def _checked_axes(x, axis):
@@ -179,9 +181,12 @@ def _checked_parameter(name, value, x, axes):
 
 
 def _checked_eps(eps):
-    if not isinstance(eps, Real):
+    if not isinstance(eps, Real) or isinstance(eps, bool):
         raise TypeError(f"eps: expected a real number, got {eps!r}")
-    eps = float(eps)
+    try:
+        eps = float(eps)
+    except OverflowError:
+        raise ValueError(f"eps: expected a number that float64 can hold, got {eps}") from None
     if not 0 <= eps < float("inf"):
         raise ValueError(f"eps: expected a finite number, zero or more, got {eps}")
     return eps

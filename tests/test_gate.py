@@ -198,10 +198,15 @@ REFUSED = {
     ),
     "error": (lambda c: c[1].outputs.append(nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])),
               "the stored output is an error (E)"),
-    "comment marker": (lambda c: c[1].update(source="# NBVAL_IGNORE_OUTPUT\nprint(2 + 2)"), "NBVAL_IGNORE_OUTPUT"),
-    "skip marker": (lambda c: c[1].update(source="print(2 + 2)\n# NBVAL_SKIP"), "NBVAL_SKIP"),
-    "tag": (lambda c: c[1].metadata.update(tags=["nbval-skip"]), "nbval-skip"),
-    "raises tag": (lambda c: c[1].metadata.update(tags=["raises-exception"]), "raises-exception"),
+    "carriage return": (lambda c: c[1].outputs[0].update(text="mean 5\r4\n"), "carriage returns"),
+    "odd stream": (lambda c: c[1].outputs[0].update(name="metadata"), "other than stdout"),
+    "comment marker": (lambda c: c[1].update(source="# NBVAL_IGNORE_OUTPUT\nprint(2 + 2)"), "a marker for nbval"),
+    "hidden marker": (lambda c: c[1].update(source="# NBVAL_SKIP\x0c#\nprint(2 + 2)"), "a marker for nbval"),
+    "tag": (lambda c: c[1].metadata.update(tags=["nbval-skip"]), "a marker for nbval"),
+    "raises tag": (lambda c: c[1].metadata.update(tags=["raises-exception"]), "a marker for nbval"),
+    "included file": (lambda c: c[0].update(source="# Beta\n\n```{include} part.txt\n```"), "no check reads"),
+    "picture in html": (lambda c: c[0].update(source='# Beta\n\n<img src="x.png">'), "no check reads"),
+    "no file name": (lambda c: c[1].metadata.update(figure_file=5), "no file name"),
     "raw cell": (lambda c: c.append(nbformat.v4.new_raw_cell("5")), "raw cell"),
     "caption": (lambda c: c[1].metadata.update(mystnb={"figure": {"caption": "5"}}), "not checked"),
     "pasted picture": (lambda c: c[0].update(attachments={"a.png": {"image/png": PNG}}), "pasted picture"),
@@ -222,6 +227,20 @@ def test_what_nbval_would_not_compare_is_refused(book, edit, reason):
     assert "chapters/beta.ipynb" in message and reason in message
 
 
+def test_metadata_that_myst_would_read_is_refused(book):
+    notebook = book.notebook("beta.ipynb")
+    notebook.metadata.myst = {"substitutions": {"mean": "5"}}
+    nbformat.write(notebook, book.path("beta.ipynb"))
+    assert "its metadata holds 'myst'" in findings(book, "beta.ipynb")
+
+
+def test_a_broken_pattern_in_the_short_list_is_named(book):
+    book.replace("gate_plain_numbers:", "gate_plain_numbers:\n      - '(GPT'", "_config.yml")
+    result = book.build()
+    assert result.returncode != 0
+    assert "'(GPT', which is no regular expression" in result.stderr and "Traceback" not in result.stderr
+
+
 def test_a_file_that_is_no_notebook_is_named(book):
     book.path("beta.ipynb").write_text("{")
     assert "chapters/beta.ipynb, the page\n    this is not a notebook" in findings(book, "beta.ipynb")
@@ -233,7 +252,9 @@ def test_a_notebook_written_as_markdown_is_refused(book):
 
 
 def test_a_book_without_a_notebook_is_refused(book):
-    assert "it has no notebook" in verify([book.path("index.md")], book.folder, [])
+    pages = [book.path("index.md"), book.path("more.md")]
+    pages[1].write_text("# More\n\nNothing.\n")
+    assert "it has no notebook" in verify(pages, book.folder, [])
 
 
 def test_a_run_that_checks_nothing_is_a_finding(book, monkeypatch):
@@ -250,6 +271,9 @@ def test_a_kernel_that_dies_is_a_finding(book, monkeypatch):
     book.change(lambda cells: cells[1].update(source="import os\nos._exit(1)"), "beta.ipynb")
     message = findings(book, "beta.ipynb")
     assert "chapters/beta.ipynb, cell 2" in message and "\x1b" not in message
+    accepted = book.accept()
+    assert accepted.returncode != 0
+    assert "Nothing was stored. beta.ipynb: Kernel died" in accepted.stderr and "Traceback" not in accepted.stderr
 
 
 def test_a_picture_that_no_cell_draws_is_refused(book):
@@ -264,7 +288,7 @@ def test_a_page_may_not_show_a_picture_that_no_cell_draws(book, picture):
     book.replace("# A small book", f"# A small book\n\n{picture}", "chapters/index.md")
     result = book.build()
     assert result.returncode != 0
-    assert "chapters/index, the page" in result.stderr
+    assert "chapters/index" in result.stderr and "the page" in result.stderr
     assert book.pages() == []
 
 
@@ -304,6 +328,6 @@ def test_accept_stores_nothing_when_a_cell_fails(book):
 
 
 def test_accept_makes_the_same_file_twice(book):
-    before = {p: p.read_bytes() for p in book.path("").glob("*.ipynb")}
+    before = {p: p.read_bytes() for p in book.path("").iterdir()}
     assert book.accept().returncode == 0
-    assert before == {p: p.read_bytes() for p in book.path("").glob("*.ipynb")}
+    assert before == {p: p.read_bytes() for p in book.path("").iterdir()}

@@ -109,7 +109,7 @@ def test_any_axes_share_one_mean_and_one_variance(axis, axes):
     assert steps.deviations.shape == steps.normalized.shape == steps.output.shape == x.shape
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4", ">f8"])
 def test_floats_keep_their_dtype(dtype):
     x = np.array([2, 2, 6, 6], dtype)
     y = layer_norm(x, np.full(4, 3.0), np.full(4, 2.0), eps=0)
@@ -185,7 +185,9 @@ def test_steps_are_frozen():
         (dict(x=[1, 2], eps=-1e-9), ValueError, "^eps: "),
         (dict(x=[1, 2], eps=float("nan")), ValueError, "^eps: "),
         (dict(x=[1, 2], eps=float("inf")), ValueError, "^eps: "),
+        (dict(x=[1, 2], eps=10**400), ValueError, "^eps: "),
         (dict(x=[1, 2], eps="1e-5"), TypeError, "^eps: "),
+        (dict(x=[1, 2], eps=True), TypeError, "^eps: "),
     ],
 )
 def test_bad_input_is_named(arguments, error, message):
@@ -210,6 +212,8 @@ def test_the_layer_names_what_is_wrong():
         LayerNorm(4)(np.ones((2, 3)))
     with pytest.raises(ValueError, match="^x: expected 4 features"):
         LayerNorm(4)(1.0)
+    with pytest.raises(ValueError, match="^x: expected an array or evenly nested"):
+        LayerNorm(2)([[1], [1, 2]])
     with pytest.raises(ValueError, match="^num_features: .*0"):
         LayerNorm(0)
     with pytest.raises(TypeError, match="^num_features: "):

@@ -53,6 +53,26 @@ def said(text, **names):
         (r"$$" "\n" r"a = 1 \\[2pt] b = 6{,}144" "\n" r"$$", [1, 6144]),
         (r"\begin{aligned} x_1 &= 3 \end{aligned}", [3]),
         ("costs 2 and 3^2 outside a formula", [2, 3, 2]),
+        ("```console\n$ python -c 'print(5)'\n5\n```", [5, 5]),
+        ("The mean is\n5. The std is 2", [5, 2]),
+        ("```text\n5. mean\n```", [5]),
+        (".71 and ±.5 and 2x4x768 and 1..5", [0.71, 0.5, 2, 4, 768, 1, 5]),
+        ("(2,4,768) and `1_536` and $1\\,536$", [2, 4, 768, 1536, 1536]),
+        ("1E-5, 1e−5, ½", [1e-5, 1e-5, 0.5]),
+        ("10⁻ⁿ", [10]),
+        ("−**1**, −`1`, −$1$, &minus;1, is –2, 1–3", [-1, -1, -1, -1, -2, 1, 3]),
+        (r"$= - 2$, $(- 2)$, $-\frac{1}{2}$", [-2, -2, -1, 2]),
+        (r"$x_1-4$, $\mu-4$, $x^2-4$, $6 -4$, $x^2 - 4$", [4, 4, 4, 6, 4, 4]),
+        (r"{math}`\mu = 5` and {ref}`the 6 rows <lab>` and {ref}`lab7`", [5, 6]),
+        ("```{math}\n:label: eq-1\nx_1 = y^2 + 3\n```", [3]),
+        ("$$a = 3$$ (eq-1)\n\n(sec-2)=\ntext[^1]\n\n[^1]: note 4", [3, 4]),
+        (r"$x^{\frac{1}{2}} + 110^2 \tag{7}$ \(8\)", [110, 8]),
+        (r"$\underbrace{\frac{2}{4}}_{\mu = 5} + \sum_{i=1}^{H} x_i$", [2, 4, 5, 1]),
+        (r"$\frac{1}{H} \sum_{i=1}^{H} x_i + \hspace{2em} 3$", [1, 3]),
+        ("a <b and 5> c", [5]),
+        ("`<!--` code 5 `-->`", [5]),
+        ("% a comment 5\nand 6", [6]),
+        (':::{admonition} Note 3\nand 4\n:::', [3, 4]),
     ],
 )
 def test_what_is_read_as_a_number(text, expected):
@@ -85,6 +105,8 @@ def test_what_the_short_list_allows_is_not_read():
         ("is 3.2e-3", 0.00316, True),
         ("is 3.2e-3", 0.00326, False),
         ("is 768", 768, True),
+        ("is about **4**", 4.4, True),
+        ("is ≈ ±1", 0.9, True),
         ("is 4", float("nan"), False),
         ("is 4", float("inf"), False),
     ],
@@ -117,9 +139,15 @@ def test_a_missing_check_in_the_middle_is_reported_once_and_in_place():
     assert message.startswith("the text says 2, but c is 3")
 
 
-def test_a_check_must_name_something_computed():
-    (message,) = said("It is 4.\n<!-- check: 2 + 2 -->")
+@pytest.mark.parametrize("nothing", ["2 + 2", "int(4)", "[4 for i in 'a'][0]", "len('four')", "(y := 4)", "__name__"])
+def test_a_check_must_name_something_computed(nothing):
+    (message,) = said(f"It is 4.\n<!-- check: {nothing} -->", x=4)
     assert "names nothing that the page computes" in message
+
+
+def test_a_check_must_be_a_number():
+    (message,) = said("It is 1.\n<!-- check: x == 4 -->", x=4)
+    assert "it is no number but bool" in message
 
 
 def test_a_broken_check_is_reported():
@@ -145,6 +173,8 @@ def test_a_snippet_is_run_and_compared():
     assert "Got:\n    4" in prose.run_snippet(passage.snippet, {"x": 3})
     (passage,) = prose.passages("```python\nx = 1\n```")
     assert "nothing runs this Python snippet" in prose.run_snippet(passage.snippet, {})
+    for hidden in (">>> 2 + 2  # doctest: +SKIP\n5\n", "mean 5\n>>> 2 + 2\n4\n"):
+        assert "only examples" in prose.run_snippet(hidden, {})
 
 
 def test_known_values_look_into_records():
