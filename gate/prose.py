@@ -8,7 +8,8 @@ each number is, in order, as Python expressions over the page's own variables:
 
 A check covers the text back to the check before it. An array stands for as many numbers as it
 holds. A number is right when it is its expression's value, rounded to the decimals that the text
-prints; a number without decimals must be exact, unless the text says ≈, \\approx or "about".
+prints; a number without decimals must be exact, unless the text says "about", "nearly", "roughly",
+≈ or ~ before it.
 
 A Markdown page, which has no cells, computes its variables in a comment as well:
 
@@ -57,7 +58,8 @@ NO_RESULT_OUTSIDE_MATH = [
     r"\[\^[\w-]+\]:?",  # a footnote
     r"^\([\w:-]+\)=[ ]*$|(?<=x)[ ]\([\w:-]+\)[ ]*$",  # a label: of a section, of a formula
     r"\]\([^)\s]*(?=[)\s])",  # a link's target
-    r"</?(?:a|b|br|code|details|div|em|i|kbd|p|span|strong|sub|summary|sup)(?:\s+(?:class|id|href|open)(?:=\"[^\"]*\")?)*\s*/?>",
+    r"</?(?:a|b|br|code|details|div|em|i|kbd|p|span|strong|sub|summary|sup)"
+    r"(?:\s+(?:class|id|href|open)(?:=\"[^\"]*\")?)*\s*/?>",
 ]
 GREEK = r"alpha|beta|gamma|delta|(?:var)?epsilon|mu|nu|pi|rho|sigma|theta|lambda"
 ONE_GROUP = r"\{(?:[^{}=]|\{[^{}=]*\})*\}"
@@ -146,8 +148,8 @@ def passages(text, plain_numbers=()):
 def problems(passage, evaluate, known):
     """Yield (line, message) for each number of a passage that is not what its check says.
 
-    evaluate(expression) returns a list of floats or raises, and a NameError is passed on; known() returns {name: [floats]}, the
-    page's variables, from which a missing check is suggested.
+    evaluate(expression) returns a list of floats or raises, and a NameError is passed on; known()
+    returns {name: [floats]}, the page's variables, from which a missing check is suggested.
     """
     computed = []
     for expression in passage.expressions:
@@ -162,8 +164,10 @@ def problems(passage, evaluate, known):
             return
     for number, (value, expression) in zip(passage.numbers, computed):
         if not number.matches(value):
+            rounded = number.exact and abs(value - number.value) <= 0.5 * number.last_digit
+            hint = ' (say "about" before a rounded number)' if rounded else ""
             yield number.line, (
-                f"the text says {number.text}, but {expression} is {value:.10g}\n"
+                f"the text says {number.text}, but {expression} is {value:.10g}{hint}\n"
                 f"    in: {number.sentence}"
             )
             if len(computed) != len(passage.numbers):
@@ -207,7 +211,9 @@ def known_values(namespace):
         if name.startswith("_"):
             continue
         fields = getattr(value, "__dataclass_fields__", None)
-        inside = {f"{name}.{f}": getattr(value, f) for f in fields} if fields and not isinstance(value, type) else {name: value}
+        inside = {name: value}
+        if fields and not isinstance(value, type):
+            inside = {f"{name}.{field}": getattr(value, field) for field in fields}
         for label, item in inside.items():
             try:
                 flat = np.ravel(np.asarray(item, float)).tolist()

@@ -117,7 +117,8 @@ def worded(findings):
     if not findings:
         return ""
     count = len(findings)
-    parts = [f"\nThe book was not built, because {'one thing does' if count == 1 else f'{count} things do'} not hold.\n"]
+    what = "one thing does" if count == 1 else f"{count} things do"
+    parts = [f"\nThe book was not built, because {what} not hold.\n"]
     for page, place, lines in sorted(findings, key=lambda f: f[0])[:MOST_SHOWN]:
         parts.append("\n    ".join([f"{page}, {place}", *lines]) + "\n")
     if count > MOST_SHOWN:

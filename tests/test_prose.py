@@ -129,6 +129,11 @@ def test_a_number_without_a_check_is_reported_with_what_it_could_be():
     assert "nothing on the page has this value" in message
 
 
+def test_a_rounded_number_is_told_how_to_say_so():
+    (message,) = said("The mean is 4.\n<!-- check: a -->", a=4.2)
+    assert 'a is 4.2 (say "about" before a rounded number)' in message
+
+
 def test_too_many_checks_are_reported():
     (message,) = said("The mean is 4.\n<!-- check: a; b -->", a=4, b=5)
     assert message == "the check 'b' is 5, but no number in the text is left for it"
