@@ -37,8 +37,8 @@ def accept(root):
             lines = notebooks.differences(before[id(cell)], cell.outputs)
             if lines:
                 changes.append("\n    ".join([f"{name}, {notebooks.cell_name(notebook, cell)}", *lines]))
-            if notebooks.FIGURE_FILE in cell.metadata:
-                figures[path.parent / cell.metadata[notebooks.FIGURE_FILE]] = notebooks.figure_source(cell)
+        for file, cell in notebooks.figure_files(path, notebook).items():
+            figures[file] = notebooks.figure_source(cell)
         results[path] = nbformat.writes(notebook) + "\n"
     drafts = {}
     for path, text in {**figures, **results}.items():

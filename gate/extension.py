@@ -5,8 +5,9 @@ import re
 import sys
 
 from docutils import nodes
+from sphinx_external_toc.events import remove_suffix
 
-from gate.notebooks import drawn_figures
+from gate import notebooks
 from gate.prose import is_instruction
 from gate.run import verify, worded
 
@@ -30,10 +31,7 @@ def verify_before_reading(app, env, docnames):
             re.compile(pattern)
         except (re.error, TypeError) as error:
             stop(f"gate: gate_plain_numbers holds {pattern!r}, which is no regular expression: {error}")
-    names = sorted(env.found_docs | toc_names(app))
-    pages = [path if (path := Path(env.doc2path(n))).is_file() else Path(app.srcdir, f"{n}.ipynb") for n in names]
-    env.gate_figures = drawn_figures(pages)
-    stop(verify(pages, Path(app.srcdir), app.config.gate_plain_numbers))
+    stop(verify(page_paths(app), Path(app.srcdir), app.config.gate_plain_numbers))
 
 
 def stop(message):
@@ -44,14 +42,16 @@ def stop(message):
         sys.exit(1)
 
 
-def toc_names(app):
-    """Return the pages that the table of contents promises; a single-page build has none."""
-    site_map = getattr(app.config, "external_site_map", None) or {}
-    return {remove_suffix(name, app.config.source_suffix) for name in site_map}
+def page_names(app):
+    """Return the names of all pages: those found, and those that the table of contents promises."""
+    site_map = getattr(app.config, "external_site_map", None) or {}  # a single-page build has none
+    return sorted(app.env.found_docs | {remove_suffix(name, app.config.source_suffix) for name in site_map})
 
 
-def remove_suffix(name, suffixes):
-    return next((name.removesuffix(s) for s in suffixes if name.endswith(s)), name)
+def page_paths(app):
+    """Return the source file of each page; one that is missing counts as a notebook."""
+    found = [(name, Path(app.env.doc2path(name))) for name in page_names(app)]
+    return [path if path.is_file() else Path(app.srcdir, f"{name}.ipynb") for name, path in found]
 
 
 def finish_page(app, doctree):
@@ -65,9 +65,12 @@ def finish_page(app, doctree):
         for image in by_type["image/svg+xml"].findall(nodes.image) if "image/svg+xml" in by_type else ():
             image["alt"] = by_type["text/plain"].astext()
             computed.add(image)
-    for image in set(doctree.findall(nodes.image)) - computed:
+    others = set(doctree.findall(nodes.image)) - computed
+    sources = [path for path in page_paths(app) if path.suffix == ".ipynb"] if others else []
+    drawn = notebooks.drawn_figures({path: notebooks.read(path) for path in sources})
+    for image in others:
         # Sphinx has already made the address relative to the book's folder.
-        if Path(app.srcdir, image["uri"]).resolve() not in app.env.gate_figures:
+        if Path(app.srcdir, image["uri"]).resolve() not in drawn:
             stop(worded([(app.env.docname, "the page", [f"no cell draws the picture {image['uri']}"])]))
     for raw in list(doctree.findall(nodes.raw)):
         if is_instruction(raw.astext()):
@@ -80,7 +83,7 @@ def require_pages(app, exception):
         return
     from bs4 import BeautifulSoup
 
-    for name in sorted(app.env.found_docs | toc_names(app)):
+    for name in page_names(app):
         path = Path(app.builder.get_outfilename(name))
         article = path.is_file() and BeautifulSoup(path.read_text("utf-8"), "html.parser").article
         for heading in article.find_all("h1") if article else ():

@@ -45,7 +45,7 @@ def refusals(path, notebook, plain_numbers):
             yield cell, "a raw cell is rendered and checked by nothing: make it Markdown or code"
         if cell.get("attachments"):
             yield cell, "a pasted picture cannot be recomputed: draw it in a code cell"
-        if cell.cell_type == "markdown" and (reason := prose.unread(cell.source)):
+        if cell.cell_type == "markdown" and (reason := prose.refusal(cell.source)):
             yield cell, reason
         if {"mystnb", "render"} & set(cell.metadata):
             yield cell, "text in the cell's metadata is not checked: write captions in Markdown"
@@ -98,18 +98,15 @@ def _numbers_in_comments(source, plain_numbers):
             yield f"a comment states a number that nothing checks: {token.string}"
 
 
-def drawn_figures(pages):
-    """Return the picture files that cells of these pages draw."""
-    figures = set()
-    for page in pages:
-        if page.suffix == ".ipynb" and page.is_file():
-            try:
-                cells = read(page).cells
-            except ValueError:
-                continue  # verifying the page says so
-            names = [c.metadata.get(FIGURE_FILE) for c in cells]
-            figures |= {(page.parent / name).resolve() for name in names if isinstance(name, str)}
-    return figures
+def figure_files(path, notebook):
+    """Return {picture file: the cell that draws it} for a notebook at path."""
+    names = [(cell, cell.metadata.get(FIGURE_FILE)) for cell in notebook.cells]
+    return {path.parent / name: cell for cell, name in names if isinstance(name, str)}
+
+
+def drawn_figures(notebooks):
+    """Return the picture files that cells draw, for {path: notebook}."""
+    return {file.resolve() for path, notebook in notebooks.items() for file in figure_files(path, notebook)}
 
 
 def figure_source(cell):

@@ -9,7 +9,6 @@ from itertools import groupby
 import json
 import os
 from pathlib import Path
-import re
 
 from nbval.plugin import IPyNbCell, IPyNbFile
 import pytest
@@ -51,11 +50,18 @@ class ProseError(Exception):
 class KernelItem(pytest.Item):
     """An item that evaluates expressions with the variables of its notebook's kernel."""
 
+    def setup(self):
+        if self.parent.timed_out or not self.parent.kernel.is_alive():
+            pytest.skip("the kernel is gone, and the cell that ended it is reported")
+
     def call(self, expression):
         """Return the value of an expression, leaving no trace in the notebook's history."""
-        client = self.parent.kernel.kc
-        reply = client.execute(
-            "", silent=True, user_expressions={"x": f"__import__('json').dumps({expression})"}, reply=True, timeout=60
+        reply = self.parent.kernel.kc.execute(
+            "",
+            silent=True,
+            user_expressions={"x": f"__import__('json').dumps({expression})"},
+            reply=True,
+            timeout=self.config.option.nbval_cell_timeout,
         )
         answer = reply["content"]["user_expressions"]["x"]
         if answer["status"] != "ok":
@@ -90,8 +96,6 @@ class MarkdownCell(KernelItem):
         self.cell, self.passages = cell, passages
 
     def runtest(self):
-        if self.parent.timed_out or not self.parent.kernel.is_alive():
-            pytest.skip("the kernel is gone, and the cell that ended it is reported")
         found, ahead = [], self.parent.__dict__.setdefault("ahead", [])
         for passage in self.passages:
             try:
@@ -106,8 +110,6 @@ class TextAhead(KernelItem):
     """All passages that name what a later cell computes, checked at the notebook's end."""
 
     def runtest(self):
-        if self.parent.timed_out or not self.parent.kernel.is_alive():
-            pytest.skip("the kernel is gone, and the cell that ended it is reported")
         found = []
         for cell, passage in self.parent.__dict__.get("ahead", ()):
             try:
@@ -129,10 +131,6 @@ class MarkdownText(pytest.Item):
 
     def runtest(self):
         text = self.path.read_text("utf-8")
-        if reason := prose.unread(text):
-            raise ProseError([("the page", reason)])
-        if re.match(r"---\n.*?(jupytext|mystnb).*?\n---\n", text, re.S) or re.search(r"^```+\{code-cell\}", text, re.M):
-            raise ProseError([("line 1", "nothing verifies a notebook written as Markdown: store it as .ipynb")])
         namespace, found = {}, []
         for passage in prose.passages(text, json.loads(os.environ[PLAIN_NUMBERS])):
             try:

@@ -118,8 +118,10 @@ def is_instruction(comment):
     return bool(COMMENT.fullmatch(comment.strip()))
 
 
-def unread(text):
-    """Return what in a text would put something on the page that is not in it, or ''."""
+def refusal(text):
+    """Return what in a text no check can read, or ''."""
+    if re.match(r"---\n.*?(jupytext|mystnb).*?\n---\n", text, re.S) or re.search(r"^```+\{code-cell\}", text, re.M):
+        return "nothing verifies a notebook written as Markdown: store it as .ipynb"
     match = UNREAD.search(text)
     return f"{match[0]} brings in what no check reads" if match else ""
 

@@ -24,14 +24,14 @@ def verify(pages, root, plain_numbers):
 
     pages: paths of notebooks and Markdown pages; root: the book's folder, whose `lnlib` is used.
     """
-    findings, cells = [], {}  # cells: a notebook has an item for each, and one for the text ahead
+    findings, readable, items = [], {}, {}
     for page in pages:
         name = page.relative_to(root).as_posix()
         if not page.is_file():
             findings.append((name, "the page", ["it is in the table of contents, but there is no such file"]))
         elif page.suffix == ".ipynb":
             try:
-                notebook = notebooks.read(page)
+                notebook = readable[page] = notebooks.read(page)
             except ValueError as error:
                 findings.append((name, "the page", [str(error)]))
                 continue
@@ -39,35 +39,37 @@ def verify(pages, root, plain_numbers):
             for cell, reason in refused:
                 place = notebooks.cell_name(notebook, cell) if cell else "the page"
                 findings.append((name, place, [reason]))
-            if not refused:
-                cells[name] = 1 + sum(
+            if not refused:  # an item for each cell that says something, and one for the text ahead
+                items[name] = 1 + sum(
                     c.cell_type == "code" or bool(prose.passages(c.source, plain_numbers)) for c in notebook.cells
                 )
         elif page.suffix == ".md":
-            cells[name] = 1
+            if reason := prose.refusal(page.read_text("utf-8")):
+                findings.append((name, "the page", [reason]))
+            else:
+                items[name] = 1
         else:
             findings.append((name, "the page", ["a page is a notebook (.ipynb) or Markdown (.md)"]))
-    findings += stray_figures(pages, root)
+    findings += stray_figures(pages, root, notebooks.drawn_figures(readable))
     if len(pages) > 1 and not any(page.suffix == ".ipynb" for page in pages):
         findings.append(("_toc.yml", "the book", ["it has no notebook, so there is nothing to verify"]))
-    if cells:
-        findings += run_pytest(cells, root, plain_numbers)
+    if items:
+        findings += run_pytest(items, root, plain_numbers)
     return worded(findings)
 
 
-def stray_figures(pages, root):
-    """Yield a finding for each picture file beside the chapters that no cell draws."""
-    drawn = notebooks.drawn_figures(pages)
+def stray_figures(pages, root, drawn):
+    """Yield a finding for each picture file beside the chapters that is not among the drawn ones."""
     for folder in sorted({page.parent for page in pages}):
         for picture in sorted((folder / "figures").glob("*")):
             if picture.resolve() not in drawn and not picture.name.startswith("."):
                 yield picture.relative_to(root).as_posix(), "the picture", ["no cell draws it: remove it"]
 
 
-def run_pytest(cells, root, plain_numbers):
+def run_pytest(items, root, plain_numbers):
     """Run nbval and the prose checks, one page a worker; return the findings.
 
-    cells: {page: how many items it must pass}. A page that passes fewer without a failure was
+    items: {page: how many it must pass}. A page that passes fewer without a failure was
     not checked, and that is a finding too.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -80,21 +82,21 @@ def run_pytest(cells, root, plain_numbers):
             REPORT: str(report),
             PLAIN_NUMBERS: json.dumps(plain_numbers),
         }
-        notebook_count = sum(page.endswith(".ipynb") for page in cells)
+        notebook_count = sum(page.endswith(".ipynb") for page in items)
         workers = min(notebook_count, os.cpu_count() or 1) if notebook_count > 1 else 0
         command = [
             sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_TIMEOUT}",
             "-c", str(settings), f"--rootdir={root}", "--noconftest", "--color=no", "--quiet",
             "-p", "nbval.plugin", "-p", "xdist", "-p", "gate.plugin", "-p", "no:cacheprovider",
-            f"--numprocesses={workers}", "--dist=loadfile", *cells,
+            f"--numprocesses={workers}", "--dist=loadfile", *items,
         ]  # fmt: skip
         result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, encoding="utf-8")
         if not report.is_file():
-            tail = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout + result.stderr).strip().splitlines()[-5:]
+            tail = (result.stdout + result.stderr).strip().splitlines()[-5:]
             return [("the book", "pytest", ["it could not run", *tail])]
         passed, findings = json.loads(report.read_text("utf-8"))
     failed_pages = {page for page, _, _ in findings}
-    for page, expected in cells.items():
+    for page, expected in items.items():
         if page not in failed_pages and passed.get(page, 0) != expected:
             findings.append((page, "the page", [f"{passed.get(page, 0)} of its {expected} cells were checked"]))
     if result.returncode and not findings:

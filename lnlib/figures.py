@@ -53,7 +53,6 @@ STYLE = {
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "lines.linewidth": 1.8,
-    "hatch.linewidth": 0.6,
 }
 
 DECIMALS = 3  # of a point, which is 1/72 inch
@@ -163,7 +162,7 @@ def number_lines(stages):
         ax.axvline(mean, ymax=0.8, color=MEAN, lw=1.6, zorder=1)
         ax.plot([mean - std, mean + std], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt", zorder=3)
         ax.plot(values, heights, "o", ms=11, color=color, zorder=4)
-        for value, top in {v: h for v, h in zip(values, heights)}.items():
+        for value, top in dict(zip(values, heights)).items():
             ax.annotate(
                 number(value), (value, top), (0, 8), textcoords="offset points", ha="center",
                 bbox={"fc": PAPER, "ec": "none", "pad": 0.6}, zorder=2,

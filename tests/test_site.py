@@ -8,11 +8,13 @@ import shutil
 from threading import Thread
 
 import pytest
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from conftest import ROOT
 
 SITE = ROOT / "_build" / "html"
-PAGES = ["chapters/index.html", "chapters/four-numbers.html"]
+INDEX, CHAPTER = "chapters/index.html", "chapters/four-numbers.html"
+PAGES = [f"{name}.html" for name in parse_toc_yaml(ROOT / "_toc.yml")]
 PHONE, LAPTOP = 390, 1280
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -86,19 +88,19 @@ def test_a_page_is_whole(visit, path, width, scheme):
         assert len(alt.split()) > 10
     text = page.inner_text("article")
     assert "\\(" not in text and "\\frac" not in text and "check:" not in text
-    if path != PAGES[0]:
+    if path != INDEX:
         assert page.locator("mjx-container").count() > 10
 
 
 def test_every_figure_of_the_chapter_is_there(visit):
-    assert visit(PAGES[1]).locator("article .cell_output img").count() == 7
+    assert visit(CHAPTER).locator("article .cell_output img").count() == 7
 
 
 @pytest.mark.parametrize("scheme, background", [("light", (255, 255, 255)), ("dark", (18, 18, 18))])
 def test_a_figure_has_the_background_of_its_page(visit, scheme, background):
     from PIL import Image
 
-    page = visit(PAGES[1], LAPTOP, scheme)
+    page = visit(CHAPTER, LAPTOP, scheme)
     figure = page.locator("article .cell_output img").first
     figure.scroll_into_view_if_needed()
     picture = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
@@ -107,7 +109,7 @@ def test_a_figure_has_the_background_of_its_page(visit, scheme, background):
 
 
 def test_the_menu_of_a_phone_leads_to_the_chapter(visit):
-    page = visit(PAGES[0], PHONE)
+    page = visit(INDEX, PHONE)
     link = page.locator(".bd-sidebar-primary, #pst-primary-sidebar-modal").get_by_role("link", name="four numbers")
     assert not link.first.is_visible()
     page.locator("button.primary-toggle:visible").first.click()
@@ -118,7 +120,7 @@ def test_the_menu_of_a_phone_leads_to_the_chapter(visit):
 
 
 def test_the_sidebar_of_a_laptop_leads_to_the_chapter(visit):
-    page = visit(PAGES[0], LAPTOP)
+    page = visit(INDEX, LAPTOP)
     page.locator(".bd-sidebar-primary").get_by_role("link", name="four numbers").click()
     page.wait_for_url("**/four-numbers.html")
 
@@ -136,7 +138,7 @@ def test_search_finds_a_word_of_the_chapter(visit):
 
 
 def test_a_solution_opens_with_the_keyboard(visit):
-    page = visit(PAGES[1], PHONE)
+    page = visit(CHAPTER, PHONE)
     solution = page.locator("details", has_text="Solution to exercise 1").first
     assert not solution.get_by_text("The mean is 10").is_visible()
     solution.locator("summary").focus()
