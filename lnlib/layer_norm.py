@@ -1,30 +1,137 @@
-"""Layer normalization, one step at a time.
+"""Layer normalization, forward and backward.
 
-Source of every formula here: Ba, Kiros and Hinton, "Layer Normalization", 2016,
+Source of the formulas: Ba, Kiros and Hinton, "Layer Normalization", 2016,
 https://arxiv.org/abs/1607.06450, sections 3 and 3.1, with eps inside the root as all common
-implementations have it.
+implementations have it. The backward follows from them by the chain rule.
+
+Read `rows` as an array of float64 numbers of shape (rows, features). `lnlib.rows` says why it is
+more than that.
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
+
+from lnlib.checks import checked_axes, checked_eps, normalized_shape, real_array
+from lnlib.rows import PerFeature, blocks, numerics, result_of
+
+
+def center(rows):
+    """Move each row so that its mean is zero; return the mean."""
+    origin = rows.move_origin()  # only differences count, and now a large offset costs no digits
+    mean = rows.mean()
+    rows -= mean
+    return origin + mean
+
+
+def squeeze_and_guard(rows):
+    """Divide each row by its guarded spread; return its mean square and the guarded spread."""
+    # The mean square of a centered row is its variance. It is the population's (it divides by the
+    # number of features): the row is all there is, nothing was sampled.
+    mean_square = rows.mean(times=rows)
+    guarded = np.sqrt(mean_square + rows.eps)
+    rows *= 1 / guarded
+    return mean_square, guarded
+
+
+def restyle(rows, gamma, beta):
+    """Give each feature the scale and the shift that it has learned."""
+    rows *= gamma
+    rows += beta
+
+
+@numerics
+def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
+    """Return gamma * (x - mean) / sqrt(variance + eps) + beta, each row by its own statistics.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers of any shape with at least one axis. float16, float32 and float64 keep their
+        dtype; integers are taken as float64 (exact up to 2**53). Never changed.
+    gamma, beta : array_like, optional
+        Scale and shift, one number a feature: exactly the normalized shape, which is x's sizes
+        along `axis` in ascending order of the axes. Left out, they act as ones and zeros.
+    axis : int or tuple of int
+        The axes whose values make a row: they share one mean and one variance.
+    eps : float
+        Added to the variance (in its unit, x's unit squared) before the root; zero or more.
+        With eps = 0 a row of equal values is 0/0 and comes back as NaN.
+
+    Returns
+    -------
+    ndarray
+        Shape of x; dtype of x, or float64 for integers. A row is bitwise the same alone, in any
+        batch and in any memory layout. One that holds NaN or an infinity is NaN, and no other is.
+
+    Raises
+    ------
+    TypeError
+        x, gamma or beta is not float16/32/64 or integer; axis is not an integer; eps not a number.
+    ValueError
+        gamma or beta has not the normalized shape; an axis is out of range or named twice; there
+        are no features to normalize; eps is negative, NaN or infinite; x is a ragged list.
+    """
+    x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
+    y = result_of(x)
+    for rows in blocks(x, axes, eps):
+        center(rows)
+        squeeze_and_guard(rows)
+        restyle(rows, gamma, beta)
+        rows.write(y)
+    return y
+
+
+@numerics
+def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
+    """Return dx, dgamma and dbeta, the gradients of sum(dy * layer_norm(x, gamma, beta)).
+
+    With x_hat the normalized x, dx_hat = gamma * dy and means over each row:
+
+        dx = (dx_hat - mean(dx_hat) - x_hat * mean(dx_hat * x_hat)) / sqrt(variance + eps)
+        dgamma = sum over rows of dy * x_hat        dbeta = sum over rows of dy
+
+    x_hat is computed from x again, since y does not determine it where gamma is zero.
+
+    dy has the shape of x; the other arguments are those of `layer_norm`, and so are the errors.
+    dx has the shape and dtype of x (float64 for integers) and the unit of dy over that of x.
+    dgamma and dbeta have the normalized shape; they are float64, as sums over the whole batch.
+    """
+    x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
+    dy = real_array("dy", dy, x.shape)
+    dx = result_of(x)
+    dgamma, dbeta = np.zeros((2, *normalized_shape(x, axes)))
+    for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
+        center(x_hat)
+        _, guarded_std = squeeze_and_guard(x_hat)
+        gradient.sum_into(dgamma, times=x_hat)
+        gradient.sum_into(dbeta)
+        gradient *= gamma
+        # Centering is its own derivative. It may come first, and then equal gradients give exact zeros.
+        center(gradient)
+        back_through_squeeze(gradient, x_hat, guarded_std)
+        gradient.write(dx, -x_hat.exponent)
+    return dx, dgamma, dbeta
+
+
+def back_through_squeeze(gradient, normalized, guarded):
+    """Turn the gradient by normalized rows into that by the rows before; use up the normalized ones."""
+    # The spread follows a change along the row itself: that share of the gradient has no effect.
+    normalized *= gradient.mean(times=normalized)
+    gradient -= normalized
+    gradient *= 1 / guarded
 
 
 @dataclass(frozen=True, eq=False)
 class LayerNormSteps:
     """Every quantity on the way from a row to its layer norm.
 
-    For an input of shape (B, T, H) normalized over its last axis, the statistics `mean`,
-    `variance`, `std` and `guarded_std` have shape (B, T, 1): one number a row, its axis kept so
-    that NumPy broadcasts it back over the row. The other fields have the shape of the input.
-
-    Units: mean, deviations, std and guarded_std share the unit of the input, variance (and so
-    eps) has that unit squared, normalized has none.
-
-    dtype: `output` has the input's dtype, or float64 for integers. The other fields have the
-    dtype of the arithmetic, which is the same except that float16 is computed as float32.
+    mean, variance, std and guarded_std have the shape of the input with its normalized axes kept
+    at size 1: one number a row, which NumPy broadcasts back over it. The other fields have the
+    shape of the input. Mean, deviations, std and guarded_std share the unit of the input, variance
+    (and so eps) has that unit squared, normalized has none. output has the dtype that `layer_norm`
+    returns, all else is float64, the dtype of the arithmetic.
     """
 
     mean: np.ndarray
@@ -36,78 +143,33 @@ class LayerNormSteps:
     output: np.ndarray
 
 
+@numerics
 def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
-    """Normalize x over `axis` and keep every intermediate result.
-
-    Takes the arguments of `layer_norm`, raises what it raises, and returns a `LayerNormSteps`
-    whose `output` is what `layer_norm` returns.
-    """
-    x, dtype = _checked_input(x)
-    axes = _checked_axes(x, axis)
-    gamma = _checked_parameter("gamma", gamma, x, axes)
-    beta = _checked_parameter("beta", beta, x, axes)
-    eps = _checked_eps(eps)
-
-    # Center: move the row so that its mean is zero.            (B, T, H) -> (B, T, 1)
-    mean = x.mean(axis=axes, keepdims=True)
-    deviations = x - mean
-
-    # Squeeze and guard: divide by the spread, eps keeping the divisor off zero. The variance is
-    # the population's (it divides by H), because the row is all there is: nothing was sampled.
-    variance = np.square(deviations).mean(axis=axes, keepdims=True)
-    std = np.sqrt(variance)
-    guarded_std = np.sqrt(variance + eps)
-    # A flat row with eps = 0 is 0/0. NaN is the answer there, so NumPy need not warn of it.
-    with np.errstate(invalid="ignore"):
-        normalized = deviations / guarded_std
-
-    # Restyle: give each feature the scale and the shift that it has learned.
-    output = normalized if gamma is None else gamma * normalized
-    output = output if beta is None else output + beta
-
-    return LayerNormSteps(
-        mean, deviations, variance, std, guarded_std, normalized, output.astype(dtype)
-    )
-
-
-def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
-    """Return gamma * (x - mean) / sqrt(variance + eps) + beta, each row by its own statistics.
-
-    Parameters
-    ----------
-    x : array_like
-        Real numbers of any shape with at least one axis. float16, float32 and float64 keep their
-        dtype; integers become float64. Never changed.
-    gamma, beta : array_like, optional
-        Scale and shift, one number a feature: exactly the normalized shape, which is x's sizes
-        along `axis` in ascending order of the axes. Left out, they act as ones and zeros.
-    axis : int or tuple of int
-        The axes whose values share one mean and one variance.
-    eps : float
-        Added to the variance (in its unit, x's unit squared) before the root; zero or more.
-        With eps = 0 a row of equal values is 0/0 and comes back as NaN.
-
-    Returns
-    -------
-    ndarray
-        Shape of x; dtype of x, or float64 for integers.
-
-    Raises
-    ------
-    TypeError
-        x, gamma or beta is not float16/32/64 or integer; axis is not an integer; eps not a number.
-    ValueError
-        gamma or beta has not the normalized shape; an axis is out of range or named twice; there
-        are no features to normalize; eps is negative, NaN or infinite; x is a ragged list.
-    """
-    return layer_norm_steps(x, gamma, beta, axis=axis, eps=eps).output
+    """Do what `layer_norm` does, and return every quantity on the way, as `LayerNormSteps`."""
+    x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
+    deviations, normalized = np.empty((2, *x.shape))
+    output = result_of(x)
+    statistics = [np.empty((4, 0, 1))]
+    for rows in blocks(x, axes, eps):
+        mean = center(rows)
+        rows.write(deviations, rows.exponent)
+        variance, guarded_std = squeeze_and_guard(rows)
+        rows.write(normalized)
+        restyle(rows, gamma, beta)
+        rows.write(output)
+        units = [rows.exponent * power for power in (1, 2, 1, 1)]
+        statistics.append(np.ldexp([mean, variance, np.sqrt(variance), guarded_std], units))
+    kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
+    mean, variance, std, guarded_std = np.concatenate(statistics, axis=1).reshape(4, *kept)
+    return LayerNormSteps(mean, deviations, variance, std, guarded_std, normalized, output)
 
 
 class LayerNorm:
     """A layer that normalizes the last axis and owns what training would learn.
 
-    `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,). They are the
-    layer's parameters; mean and variance are not kept, they come from each input anew.
+    `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,), its parameters.
+    Mean and variance are not kept, they come from each input anew. `backward` fills `dgamma` and
+    `dbeta`, None before.
     """
 
     def __init__(self, num_features, eps=1e-5):
@@ -115,78 +177,39 @@ class LayerNorm:
             raise TypeError(f"num_features: expected an integer, got {num_features!r}")
         if num_features < 1:
             raise ValueError(f"num_features: expected at least 1, got {num_features}")
-        self.eps = _checked_eps(eps)
-        self.gamma = np.ones(num_features)
-        self.beta = np.zeros(num_features)
+        self.eps = checked_eps(eps)
+        self.gamma, self.beta = np.ones(num_features), np.zeros(num_features)
+        self.dgamma = self.dbeta = self._x = None
 
     def __call__(self, x):
-        """Return the layer norm of x, shape (..., num_features), in the dtype of x.
+        """Return the layer norm of x, shape (..., num_features), and keep x itself for `backward`.
 
         Raises ValueError when the last axis of x has another size, and what `layer_norm` raises.
         """
-        x = _real_array("x", x)
+        x = real_array("x", x)
         if x.shape[-1:] != self.gamma.shape:
             raise ValueError(
                 f"x: expected {self.gamma.size} features on the last axis, got shape {x.shape}"
             )
-        return layer_norm(x, self.gamma, self.beta, eps=self.eps)
+        y = layer_norm(x, self.gamma, self.beta, eps=self.eps)
+        self._x = x
+        return y
+
+    def backward(self, dy):
+        """Return dx for the last x, given dy of its shape; set dgamma and dbeta, (num_features,).
+
+        Raises RuntimeError when there was no x, and what `layer_norm_backward` raises.
+        """
+        if self._x is None:
+            raise RuntimeError("backward: expected the layer to have been called with an x before")
+        dx, self.dgamma, self.dbeta = layer_norm_backward(dy, self._x, self.gamma, eps=self.eps)
+        return dx
 
 
-def _real_array(name, value):
-    """Return value as an array of float16, float32, float64 or integers; name it if it is none."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected an array or evenly nested lists: {error}") from None
-    native = array.dtype.newbyteorder("=")
-    if native not in (np.float16, np.float32, np.float64) and native.kind not in "iu":
-        raise TypeError(f"{name}: expected float16/32/64 or integers, got dtype {array.dtype}")
-    return array
-
-
-def _checked_input(x):
-    """Return x in the dtype of the arithmetic, and the dtype that the result is to have."""
-    x = _real_array("x", x)
-    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    # float16 ends at 65504: the squares of everyday values would overflow in it.
-    wide = np.float32 if dtype == np.float16 else dtype.newbyteorder("=")
-    return x.astype(wide, copy=False), dtype
-
-
-def _checked_axes(x, axis):
-    """Return the axes to normalize as ascending, nonnegative integers."""
-    if x.ndim == 0:
-        raise ValueError(f"x: expected at least one axis, got the single number {x}")
-    try:
-        axes = tuple(sorted(normalize_axis_tuple(axis, x.ndim, "axis")))
-    except TypeError:
-        raise TypeError(f"axis: expected an integer or a tuple of them, got {axis!r}") from None
-    if not axes:
-        raise ValueError("axis: expected at least one axis, got ()")
-    if any(x.shape[a] == 0 for a in axes):
-        raise ValueError(f"x: no features to normalize: shape {x.shape} is empty along axis {axis}")
-    return axes
-
-
-def _checked_parameter(name, value, x, axes):
-    """Return gamma or beta with size-1 axes put in, so that it lines up with x; None stays None."""
-    if value is None:
-        return None
-    value = _real_array(name, value)
-    normalized_shape = tuple(x.shape[a] for a in axes)
-    # Broadcasting would accept (3, 1), and grow the output for (5, 1, 4): ask for the exact shape.
-    if value.shape != normalized_shape:
-        raise ValueError(f"{name}: expected shape {normalized_shape}, got {value.shape}")
-    return value.reshape([n if a in axes else 1 for a, n in enumerate(x.shape)])
-
-
-def _checked_eps(eps):
-    if not isinstance(eps, Real) or isinstance(eps, bool):
-        raise TypeError(f"eps: expected a real number, got {eps!r}")
-    try:
-        eps = float(eps)
-    except OverflowError:
-        raise ValueError(f"eps: expected a number that float64 can hold, got {eps}") from None
-    if not 0 <= eps < float("inf"):
-        raise ValueError(f"eps: expected a finite number, zero or more, got {eps}")
-    return eps
+def checked(x, axis, eps, **parameters):
+    """Return x, axes and eps after their checks, and the parameters in the form that `Rows` take."""
+    x = real_array("x", x)
+    axes = checked_axes(x, axis)
+    shape = normalized_shape(x, axes)
+    arrays = (None if p is None else PerFeature(real_array(n, p, shape)) for n, p in parameters.items())
+    return x, axes, checked_eps(eps), *arrays

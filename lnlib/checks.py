@@ -1,0 +1,53 @@
+"""What every public function asks of its arguments. An error names the argument and what was expected."""
+
+from numbers import Real
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+
+def real_array(name, value, shape=None):
+    """Return value as an array of float16, float32, float64 or integers, of this shape if one is given."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected an array or evenly nested lists: {error}") from None
+    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name}: expected float16/32/64 or integers, got dtype {array.dtype}")
+    # Broadcasting would accept (3, 1), and grow the output for (5, 1, 4): ask for the exact shape.
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    return array
+
+
+def checked_axes(x, axis):
+    """Return the axes to normalize as ascending, nonnegative integers."""
+    if x.ndim == 0:
+        raise ValueError(f"x: expected at least one axis, got the single number {x}")
+    try:
+        axes = tuple(sorted(normalize_axis_tuple(axis, x.ndim, "axis")))
+    except TypeError:
+        raise TypeError(f"axis: expected an integer or a tuple of them, got {axis!r}") from None
+    if not axes:
+        raise ValueError("axis: expected at least one axis, got ()")
+    if 0 in normalized_shape(x, axes):
+        raise ValueError(f"x: no features to normalize: shape {x.shape} is empty along axis {axis}")
+    return axes
+
+
+def normalized_shape(x, axes):
+    """Return the sizes of x along the axes."""
+    return tuple(x.shape[a] for a in axes)
+
+
+def checked_eps(eps):
+    """Return eps as a float."""
+    if not isinstance(eps, Real) or isinstance(eps, bool):
+        raise TypeError(f"eps: expected a real number, got {eps!r}")
+    try:
+        eps = float(eps)
+    except OverflowError:
+        raise ValueError(f"eps: expected a number that float64 can hold, got {eps}") from None
+    if not 0 <= eps < float("inf"):
+        raise ValueError(f"eps: expected a finite number, zero or more, got {eps}")
+    return eps

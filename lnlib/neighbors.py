@@ -1,0 +1,70 @@
+"""The two relatives that layer norm is compared with, made of the same moves."""
+
+import numpy as np
+
+from lnlib.checks import checked_eps, normalized_shape, real_array
+from lnlib.layer_norm import back_through_squeeze, center, checked, restyle, squeeze_and_guard
+from lnlib.rows import blocks, numerics, result_of
+
+
+@numerics
+def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5):
+    """Return gamma * x / sqrt(mean(x**2) + eps): layer norm without centering and without beta.
+
+    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019,
+    https://arxiv.org/abs/1910.07467, equation 4, with eps inside the root. Arguments, result and
+    errors are those of `layer_norm`. With eps = 0 it is a row of zeros that comes back as NaN.
+    """
+    x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
+    y = result_of(x)
+    for rows in blocks(x, axes, eps):
+        squeeze_and_guard(rows)
+        restyle(rows, gamma, None)
+        rows.write(y)
+    return y
+
+
+@numerics
+def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
+    """Return dx and dgamma, the gradients of sum(dy * rms_norm(x, gamma)).
+
+    With x_hat the normalized x, dx_hat = gamma * dy and the mean over each row, dx is
+    (dx_hat - x_hat * mean(dx_hat * x_hat)) / sqrt(mean(x**2) + eps), and dgamma the sum over rows
+    of dy * x_hat. Arguments, results and errors are those of `layer_norm_backward`.
+    """
+    x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
+    dy = real_array("dy", dy, x.shape)
+    dx, dgamma = result_of(x), np.zeros(normalized_shape(x, axes))
+    for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
+        _, guarded_rms = squeeze_and_guard(x_hat)
+        gradient.sum_into(dgamma, times=x_hat)
+        gradient *= gamma
+        back_through_squeeze(gradient, x_hat, guarded_rms)
+        gradient.write(dx, -x_hat.exponent)
+    return dx, dgamma
+
+
+@numerics
+def batch_norm(x, gamma=None, beta=None, *, eps=1e-5):
+    """Return layer norm turned around: each feature by its statistics over the batch.
+
+    Mean and variance run over every axis but the last, as in training; no running averages are
+    kept. gamma and beta have one number a feature, shape (features,). Otherwise arguments, result
+    and errors are those of `layer_norm`; x has at least two axes.
+
+    Source: Ioffe and Szegedy, "Batch Normalization", 2015, https://arxiv.org/abs/1502.03167,
+    algorithm 1.
+    """
+    x, eps = real_array("x", x), checked_eps(eps)
+    if x.ndim < 2:
+        raise ValueError(f"x: expected at least two axes, batch and features, got shape {x.shape}")
+    gamma = np.ones(x.shape[-1:]) if gamma is None else real_array("gamma", gamma, x.shape[-1:])
+    beta = np.zeros(x.shape[-1:]) if beta is None else real_array("beta", beta, x.shape[-1:])
+    y = result_of(x)
+    for rows in blocks(x, tuple(range(x.ndim - 1)), eps):
+        center(rows)
+        squeeze_and_guard(rows)
+        # One feature makes a row here: it has its gamma and beta to itself.
+        restyle(rows, *(np.float64(p[rows.block])[:, np.newaxis] for p in (gamma, beta)))
+        rows.write(y)
+    return y
