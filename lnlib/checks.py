@@ -1,6 +1,7 @@
 """What every public function asks of its arguments. An error names the argument and what was expected."""
 
 from numbers import Real
+import sys
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -44,10 +45,6 @@ def checked_eps(eps):
     """Return eps as a float."""
     if not isinstance(eps, Real) or isinstance(eps, bool):
         raise TypeError(f"eps: expected a real number, got {eps!r}")
-    try:
-        eps = float(eps)
-    except OverflowError:
-        raise ValueError(f"eps: expected a number that float64 can hold, got {eps}") from None
-    if not 0 <= eps < float("inf"):
+    if not 0 <= eps <= sys.float_info.max:
         raise ValueError(f"eps: expected a finite number, zero or more, got {eps}")
-    return eps
+    return float(eps)

@@ -4,8 +4,7 @@ Source of the formulas: Ba, Kiros and Hinton, "Layer Normalization", 2016,
 https://arxiv.org/abs/1607.06450, sections 3 and 3.1, with eps inside the root as all common
 implementations have it. The backward follows from them by the chain rule.
 
-Read `rows` as an array of float64 numbers of shape (rows, features). `lnlib.rows` says why it is
-more than that.
+Read `rows` as a float64 array of shape (rows, features). `lnlib.rows` says why it is more than that.
 """
 
 from dataclasses import dataclass
@@ -35,50 +34,33 @@ def squeeze_and_guard(rows):
     return mean_square, guarded
 
 
-def restyle(rows, gamma, beta):
-    """Give each feature the scale and the shift that it has learned."""
-    rows *= gamma
-    rows += beta
-
-
 @numerics
 def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     """Return gamma * (x - mean) / sqrt(variance + eps) + beta, each row by its own statistics.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers of any shape with at least one axis. float16, float32 and float64 keep their
-        dtype; integers are taken as float64 (exact up to 2**53). Never changed.
-    gamma, beta : array_like, optional
-        Scale and shift, one number a feature: exactly the normalized shape, which is x's sizes
-        along `axis` in ascending order of the axes. Left out, they act as ones and zeros.
-    axis : int or tuple of int
-        The axes whose values make a row: they share one mean and one variance.
-    eps : float
-        Added to the variance (in its unit, x's unit squared) before the root; zero or more.
-        With eps = 0 a row of equal values is 0/0 and comes back as NaN.
+    x : array_like of float16, float32 or float64, which keep their dtype, or of integers, which are
+        taken as float64; any shape with at least one axis. Never changed.
+    gamma, beta : scale and shift, one number a feature: array_like of exactly the normalized shape,
+        which is x's sizes along `axis`, axes ascending. Left out, they act as ones and zeros.
+    axis : int or tuple of int, the axes whose values make a row: they share one mean and variance.
+    eps : zero or more, added to the variance (in its unit, x's unit squared) before the root. With
+        eps = 0 a row of equal values is 0/0 and comes back as NaN.
 
-    Returns
-    -------
-    ndarray
-        Shape of x; dtype of x, or float64 for integers. A row is bitwise the same alone, in any
-        batch and in any memory layout. One that holds NaN or an infinity is NaN, and no other is.
+    Returns an array of x's shape and dtype (float64 for integers). A row comes out bitwise the same
+    alone, in any batch and in any memory layout. One with NaN or an infinity is NaN, no other is.
 
-    Raises
-    ------
-    TypeError
-        x, gamma or beta is not float16/32/64 or integer; axis is not an integer; eps not a number.
-    ValueError
-        gamma or beta has not the normalized shape; an axis is out of range or named twice; there
-        are no features to normalize; eps is negative, NaN or infinite; x is a ragged list.
+    Raises TypeError if x, gamma or beta holds other numbers, axis no integers, or eps is no real
+    number; ValueError if gamma or beta has another shape, an axis is out of range or named twice,
+    a row has no features, eps is negative, NaN or infinite, or x is a ragged list.
     """
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     y = result_of(x)
     for rows in blocks(x, axes, eps):
         center(rows)
         squeeze_and_guard(rows)
-        restyle(rows, gamma, beta)
+        # Restyle: give each feature the scale and the shift that it has learned.
+        rows *= gamma
+        rows += beta
         rows.write(y)
     return y
 
@@ -88,35 +70,32 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
     """Return dx, dgamma and dbeta, the gradients of sum(dy * layer_norm(x, gamma, beta)).
 
     With x_hat the normalized x, dx_hat = gamma * dy and means over each row:
-
         dx = (dx_hat - mean(dx_hat) - x_hat * mean(dx_hat * x_hat)) / sqrt(variance + eps)
         dgamma = sum over rows of dy * x_hat        dbeta = sum over rows of dy
-
     x_hat is computed from x again, since y does not determine it where gamma is zero.
 
-    dy has the shape of x; the other arguments are those of `layer_norm`, and so are the errors.
-    dx has the shape and dtype of x (float64 for integers) and the unit of dy over that of x.
-    dgamma and dbeta have the normalized shape; they are float64, as sums over the whole batch.
+    dy has the shape of x; the other arguments are those of `layer_norm`, and so are the errors. dx
+    has the shape and dtype of x (float64 for integers), and the unit of dy over that of x. dgamma
+    and dbeta have the normalized shape and are float64, as sums over the whole batch.
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
-    dx = result_of(x)
-    dgamma, dbeta = np.zeros((2, *normalized_shape(x, axes)))
+    dx, (dgamma, dbeta) = result_of(x), np.zeros((2, *normalized_shape(x, axes)))
     for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
         center(x_hat)
         _, guarded_std = squeeze_and_guard(x_hat)
         gradient.sum_into(dgamma, times=x_hat)
         gradient.sum_into(dbeta)
         gradient *= gamma
-        # Centering is its own derivative. It may come first, and then equal gradients give exact zeros.
-        center(gradient)
+        gradient.choose_unit(eps=1.0)  # gradients may be large too; one is far from the small ones
+        center(gradient)  # the derivative of centering; in this order equal gradients give zeros
         back_through_squeeze(gradient, x_hat, guarded_std)
-        gradient.write(dx, -x_hat.exponent)
+        gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma, dbeta
 
 
 def back_through_squeeze(gradient, normalized, guarded):
-    """Turn the gradient by normalized rows into that by the rows before; use up the normalized ones."""
+    """Turn the gradient by normalized rows into that by the rows before; use the normalized ones up."""
     # The spread follows a change along the row itself: that share of the gradient has no effect.
     normalized *= gradient.mean(times=normalized)
     gradient -= normalized
@@ -127,11 +106,9 @@ def back_through_squeeze(gradient, normalized, guarded):
 class LayerNormSteps:
     """Every quantity on the way from a row to its layer norm.
 
-    mean, variance, std and guarded_std have the shape of the input with its normalized axes kept
-    at size 1: one number a row, which NumPy broadcasts back over it. The other fields have the
-    shape of the input. Mean, deviations, std and guarded_std share the unit of the input, variance
-    (and so eps) has that unit squared, normalized has none. output has the dtype that `layer_norm`
-    returns, all else is float64, the dtype of the arithmetic.
+    mean, variance, std and guarded_std are one number a row, with the normalized axes kept at size 1
+    so that NumPy broadcasts them back; the other fields have the shape of x. All are float64 but for
+    output. normalized has no unit, variance (and so eps) has x's unit squared, the others have x's.
     """
 
     mean: np.ndarray
@@ -145,17 +122,17 @@ class LayerNormSteps:
 
 @numerics
 def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
-    """Do what `layer_norm` does, and return every quantity on the way, as `LayerNormSteps`."""
+    """Do what `layer_norm` does, and return every quantity on the way as `LayerNormSteps`."""
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
-    deviations, normalized = np.empty((2, *x.shape))
-    output = result_of(x)
+    output, (deviations, normalized) = result_of(x), np.empty((2, *x.shape))
     statistics = [np.empty((4, 0, 1))]
     for rows in blocks(x, axes, eps):
         mean = center(rows)
         rows.write(deviations, rows.exponent)
         variance, guarded_std = squeeze_and_guard(rows)
         rows.write(normalized)
-        restyle(rows, gamma, beta)
+        rows *= gamma
+        rows += beta
         rows.write(output)
         units = [rows.exponent * power for power in (1, 2, 1, 1)]
         statistics.append(np.ldexp([mean, variance, np.sqrt(variance), guarded_std], units))
@@ -167,9 +144,8 @@ def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
 class LayerNorm:
     """A layer that normalizes the last axis and owns what training would learn.
 
-    `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,), its parameters.
-    Mean and variance are not kept, they come from each input anew. `backward` fills `dgamma` and
-    `dbeta`, None before.
+    Its parameters `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,).
+    Mean and variance come from each input anew. `backward` fills `dgamma` and `dbeta`.
     """
 
     def __init__(self, num_features, eps=1e-5):
@@ -184,13 +160,11 @@ class LayerNorm:
     def __call__(self, x):
         """Return the layer norm of x, shape (..., num_features), and keep x itself for `backward`.
 
-        Raises ValueError when the last axis of x has another size, and what `layer_norm` raises.
+        Raises ValueError if the last axis of x has another size, and what `layer_norm` raises.
         """
         x = real_array("x", x)
         if x.shape[-1:] != self.gamma.shape:
-            raise ValueError(
-                f"x: expected {self.gamma.size} features on the last axis, got shape {x.shape}"
-            )
+            raise ValueError(f"x: expected shape (..., {self.gamma.size}), got {x.shape}")
         y = layer_norm(x, self.gamma, self.beta, eps=self.eps)
         self._x = x
         return y
@@ -198,10 +172,10 @@ class LayerNorm:
     def backward(self, dy):
         """Return dx for the last x, given dy of its shape; set dgamma and dbeta, (num_features,).
 
-        Raises RuntimeError when there was no x, and what `layer_norm_backward` raises.
+        Raises RuntimeError if there was no x, and what `layer_norm_backward` raises.
         """
         if self._x is None:
-            raise RuntimeError("backward: expected the layer to have been called with an x before")
+            raise RuntimeError("backward: expected a call of the layer with an x before it")
         dx, self.dgamma, self.dbeta = layer_norm_backward(dy, self._x, self.gamma, eps=self.eps)
         return dx
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from lnlib.checks import checked_eps, normalized_shape, real_array
-from lnlib.layer_norm import back_through_squeeze, center, checked, restyle, squeeze_and_guard
+from lnlib.layer_norm import back_through_squeeze, center, checked, squeeze_and_guard
 from lnlib.rows import blocks, numerics, result_of
 
 
@@ -19,7 +19,7 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5):
     y = result_of(x)
     for rows in blocks(x, axes, eps):
         squeeze_and_guard(rows)
-        restyle(rows, gamma, None)
+        rows *= gamma
         rows.write(y)
     return y
 
@@ -39,8 +39,9 @@ def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         _, guarded_rms = squeeze_and_guard(x_hat)
         gradient.sum_into(dgamma, times=x_hat)
         gradient *= gamma
+        gradient.choose_unit(eps=1.0)
         back_through_squeeze(gradient, x_hat, guarded_rms)
-        gradient.write(dx, -x_hat.exponent)
+        gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma
 
 
@@ -58,13 +59,14 @@ def batch_norm(x, gamma=None, beta=None, *, eps=1e-5):
     x, eps = real_array("x", x), checked_eps(eps)
     if x.ndim < 2:
         raise ValueError(f"x: expected at least two axes, batch and features, got shape {x.shape}")
-    gamma = np.ones(x.shape[-1:]) if gamma is None else real_array("gamma", gamma, x.shape[-1:])
-    beta = np.zeros(x.shape[-1:]) if beta is None else real_array("beta", beta, x.shape[-1:])
+    gamma = None if gamma is None else real_array("gamma", gamma, x.shape[-1:])
+    beta = None if beta is None else real_array("beta", beta, x.shape[-1:])
     y = result_of(x)
     for rows in blocks(x, tuple(range(x.ndim - 1)), eps):
         center(rows)
         squeeze_and_guard(rows)
         # One feature makes a row here: it has its gamma and beta to itself.
-        restyle(rows, *(np.float64(p[rows.block])[:, np.newaxis] for p in (gamma, beta)))
+        rows *= None if gamma is None else np.float64(gamma[rows.block])[:, np.newaxis]
+        rows += None if beta is None else np.float64(beta[rows.block])[:, np.newaxis]
         rows.write(y)
     return y

@@ -9,28 +9,17 @@
   of short runs, so that rounding errors hardly grow with the length of a row.
 """
 
-from functools import wraps
+import itertools
 import math
 
 import numpy as np
 
-VALUES = 2**16  # float64 numbers in a block: 512 kB
+VALUES = 60_000  # float64 numbers in a block: 480 kB
 RUN = 128  # products that are added one after the other
 SAFE = 2.0**400  # numbers up to SAFE, and the last digits of those from 1 / SAFE, have normal squares
 
-
-def numerics(function):
-    """Decorate a function that works on `Rows`: no warnings, and NumPy set up for short rows."""
-
-    @wraps(function)
-    def run(*arguments, **options):
-        with np.errstate(all="ignore"):
-            # A number to be broadcast over a row shorter than NumPy's buffer is first copied into
-            # it, and the step takes twice as long. Leaving errstate resets the buffer's size.
-            np.setbufsize(512)
-            return function(*arguments, **options)
-
-    return run
+# For every function that works on `blocks`. Where NaN and infinities come from stands in its docstring.
+numerics = np.errstate(all="ignore")
 
 
 def blocks(array, axes, eps=None):
@@ -38,17 +27,20 @@ def blocks(array, axes, eps=None):
 
     axes : the axes that make a row, ascending. eps : what will be added to the variance, in the
     array's unit squared; with it rows come in a unit that is safe to square. Be done with a block
-    before asking for the next: it lies in the same memory.
+    before asking for the next: it lies in the same memory. Decorate the caller with `numerics`.
     """
     if not array.size:
         return
+    # A number to be broadcast over a row shorter than NumPy's buffer is first copied into it, and
+    # the step takes twice as long. The size goes back to what it was at the end of `numerics`.
+    np.setbufsize(512)
     order = tuple(a for a in range(array.ndim) if a not in axes) + axes
     shape = tuple(array.shape[a] for a in order)
     others, features = shape[: -len(axes)], shape[-len(axes) :]
-    parts = list(_cuts(features, VALUES))
+    size, parts = math.prod(features), list(_cuts(features, VALUES))
     memory = np.empty(min(array.size, VALUES))
-    for block in _cuts(others, max(1, VALUES // math.prod(features))):
-        rows = Rows(array, order, block, parts, math.prod(features), memory)
+    for block in _cuts(others, max(1, VALUES // max(size, 8))):  # a short row has temporaries of its own
+        rows = Rows(array, order, block, parts, size, memory)
         if eps is not None:
             rows.choose_unit(eps)
         yield rows
@@ -64,7 +56,7 @@ def _cuts(shape, most):
         inner *= shape[axis]
         axis -= 1
     step, whole = most // inner, (slice(None),) * (len(shape) - axis - 1)
-    for outer in np.ndindex(shape[:axis]):
+    for outer in itertools.product(*map(range, shape[:axis])):
         for start in range(0, shape[axis], step):
             yield (*outer, slice(start, start + step), *whole)
 
@@ -88,9 +80,8 @@ class Rows:
     A row that fits into a block is held in memory. A longer one never is as a whole: its parts are
     read whenever they are needed, and what was done to the row so far is done to them again.
 
-    block : the index of these rows among the axes that make no row.
-    exponent : the values are in the unit 2**exponent; integers of shape (rows, 1) or (1, 1).
-    eps : what will be added to the variance, in that unit squared.
+    `block` is the index of these rows among the axes that make no row. The values are in the unit
+    2**exponent, integers of shape (rows, 1) or (1, 1), and eps in that unit squared.
     """
 
     def __init__(self, array, order, block, parts, size, memory):
@@ -143,13 +134,7 @@ class Rows:
 
     def mean(self, times=None):
         """Return each row's mean, or that of its product with other `Rows`, which may be itself."""
-        sums = []
-        for part in self._parts:
-            values = self.at(part)
-            if times is None:
-                sums.append(np.add.reduce(values, -1, keepdims=True))
-            else:
-                sums.append(_dot(values, values if times is self else times.at(part)))
+        sums = [_row_sums(self.at(part), times and times.at(part)) for part in self._parts]
         return (sums[0] if len(sums) == 1 else np.add.reduce(sums)) / self._size
 
     def sum_into(self, total, times=None):
@@ -172,7 +157,7 @@ class Rows:
         self.eps = np.maximum(np.ldexp(eps, -2 * self.exponent), np.finfo(float).tiny if eps else 0)
 
     def _largest(self, axis):
-        sizes = [np.abs(self.at(part)).max(axis, keepdims=True) for part in self._parts]
+        sizes = [np.maximum.reduce(np.abs(self.at(part)), axis, keepdims=True) for part in self._parts]
         return sizes[0] if len(sizes) == 1 else np.maximum.reduce(sizes)
 
     def write(self, array, exponent=None):
@@ -185,13 +170,18 @@ class Rows:
             piece[...] = values.reshape(piece.shape)
 
 
-def _dot(a, b):
-    """Return the sum of a * b over each row, shape (rows, 1), in runs that keep rounding errors small."""
+def _row_sums(a, b=None):
+    """Return the sum of a, or of a * b, over each row, shape (rows, 1)."""
+    if b is None:
+        return np.add.reduce(a, -1, keepdims=True)
+    # einsum is twice as fast as multiplying and adding up, but adds one by one: let it do short runs.
     whole = a.shape[1] - a.shape[1] % RUN
-    runs = (len(a), whole // RUN, RUN)
-    sums = np.einsum("rcf,rcf->rc", a[:, :whole].reshape(runs), b[:, :whole].reshape(runs))
-    rest = np.einsum("rf,rf->r", a[:, whole:], b[:, whole:])
-    return (np.add.reduce(sums, -1) + rest)[:, np.newaxis]
+    sums = np.einsum("rf,rf->r", a[:, whole:], b[:, whole:])
+    if whole:
+        runs = (len(a), whole // RUN, RUN)
+        products = np.einsum("rcf,rcf->rc", a[:, :whole].reshape(runs), b[:, :whole].reshape(runs))
+        sums += np.add.reduce(products, -1)
+    return sums[:, np.newaxis]
 
 
 def result_of(x):
