@@ -56,7 +56,7 @@ def leaf(torch, array):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape, normalized_axes, eps", SHAPES)
-@pytest.mark.parametrize("with_gamma, with_beta", itertools.product([True, False], repeat=2))
+@pytest.mark.parametrize("with_gamma, with_beta", list(itertools.product([True, False], repeat=2)))
 def test_layer_norm_and_its_gradients_agree_with_pytorch(
     torch, dtype, shape, normalized_axes, eps, with_gamma, with_beta
 ):
