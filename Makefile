@@ -8,13 +8,16 @@ COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-ve
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test accept speed lock clean
+.PHONY: help book read lab test oracles mutants bench accept speed lock clean
 
 help:
 	@echo 'make book     verify every notebook, then build the site into _build/html'
 	@echo 'make read     the same, then serve it on this machine and open a browser'
 	@echo 'make lab      open the chapters in JupyterLab'
 	@echo 'make test     everything that CI checks'
+	@echo 'make oracles  install PyTorch for the tests that compare with it'
+	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
+	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
 	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
 	@echo 'make speed    time the verified build against a stock one'
 	@echo 'make lock     renew the hashed requirements (needs uv)'
@@ -55,6 +58,22 @@ lab: .venv-lab/lab
 test: .venv/test book
 	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal
 
+oracles: .venv/oracles
+
+# PyTorch's builds differ from machine to machine, so it has no place among the hashed requirements.
+.venv/oracles: .venv/test
+	@$(BIN)/python -m pip install $(PIP) torch==2.13.0
+	@touch $@
+
+bench: .venv/test
+	@$(BIN)/python -m tests.bench
+
+.venv-mutants/mutants: requirements/mutants.txt pyproject.toml
+	$(call environment,.venv-mutants,$<)
+
+mutants: .venv-mutants/mutants
+	@.venv-mutants/bin/python -m tests.mutants
+
 accept: .venv/book
 	@$(BIN)/python -m gate.accept .
 
@@ -65,7 +84,8 @@ lock:
 	$(COMPILE) --group book --output-file requirements/book.txt
 	$(COMPILE) --group test --constraints requirements/book.txt --output-file requirements/test.txt
 	$(COMPILE) --extra notebooks --group lab --constraints requirements/book.txt --output-file requirements/lab.txt
+	$(COMPILE) --group mutants --constraints requirements/test.txt --output-file requirements/mutants.txt
 
 clean:
-	@rm -rf .venv .venv-lab _build .pytest_cache
+	@rm -rf .venv .venv-lab .venv-mutants _build .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -87,7 +87,7 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         gradient.sum_into(dgamma, times=x_hat)
         gradient.sum_into(dbeta)
         gradient *= gamma
-        gradient.choose_unit(eps=1.0)  # gradients may be large too; one is far from the small ones
+        gradient.choose_unit(eps=1.0)  # only for very large gradients: small ones lose nothing beside 1
         center(gradient)  # the derivative of centering; in this order equal gradients give zeros
         back_through_squeeze(gradient, x_hat, guarded_std)
         gradient.write(dx, gradient.exponent - x_hat.exponent)

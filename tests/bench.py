@@ -72,7 +72,7 @@ def medians(functions, seconds=4.0):
     """Return the median time of each function in seconds, after taking turns for about that long."""
     times = {name: [] for name in functions}
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[name]) < 4:
+    while time.perf_counter() < end or min(map(len, times.values())) < 4:
         for name, function in functions.items():
             function()  # not timed: what the one before did to caches and memory is not its merit
             for _ in range(2):

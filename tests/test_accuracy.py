@@ -76,18 +76,21 @@ def parameters(size):
 every_example = settings(deadline=None)
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=7000)
 @given(x=rows(np.float64), eps=epsilons, data=st.data())
 def test_float64_stays_within_its_bound(x, eps, data):
     assert_within_bound(x, eps, *data.draw(parameters(len(x))))
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=5000)
 @given(x=rows(np.float32), eps=epsilons, data=st.data())
 def test_float32_stays_within_its_bound(x, eps, data):
     assert_within_bound(x, eps, *data.draw(parameters(len(x))))
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=3000)
 @given(x=rows(np.float16), eps=epsilons, data=st.data())
 def test_float16_is_the_nearest_number_or_its_neighbor(x, eps, data):
@@ -95,7 +98,7 @@ def test_float16_is_the_nearest_number_or_its_neighbor(x, eps, data):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-@pytest.mark.parametrize("size", [127, 128, 129, 1000, 70_001])
+@pytest.mark.parametrize("size", [127, 128, 129, 1000, pytest.param(70_001, marks=pytest.mark.slow)])
 def test_long_rows_stay_within_the_bound(dtype, size):
     rng = np.random.default_rng(size)
     gamma, beta = rng.normal(size=(2, size))
@@ -146,6 +149,7 @@ def weights(size):
     return np.random.default_rng(size).normal(size=size)
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=1500)
 @given(row=whole_rows, shift=st.integers(-(10**12), 10**12))
 def test_a_shift_changes_nothing(row, shift):
@@ -153,6 +157,7 @@ def test_a_shift_changes_nothing(row, shift):
     assert weighted_sum(np.array(row) + shift, gamma) == pytest.approx(weighted_sum(row, gamma), abs=1e-13)
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=1500)
 @given(row=whole_rows, scale=st.integers(1, 10**9))
 def test_a_positive_scale_changes_nothing_and_a_negative_one_the_sign(row, scale):
@@ -162,6 +167,7 @@ def test_a_positive_scale_changes_nothing_and_a_negative_one_the_sign(row, scale
     assert weighted_sum(np.array(row) * -scale, gamma) == pytest.approx(-expected, abs=1e-13)
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=1000)
 @given(row=whole_rows, data=st.data())
 def test_features_may_trade_places(row, data):
@@ -171,6 +177,7 @@ def test_features_may_trade_places(row, data):
     assert moved == pytest.approx(weighted_sum(row, gamma, eps=1e-5), abs=1e-13)
 
 
+@pytest.mark.slow
 @settings(every_example, max_examples=1000)
 @given(row=whole_rows, eps=st.sampled_from([0.0, 1e-5, 1e-3]))
 def test_a_normalized_row_stays_as_it_is_up_to_eps(row, eps):

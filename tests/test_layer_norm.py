@@ -136,6 +136,33 @@ def test_inputs_are_never_changed(gamma, beta):
     assert steps.normalized.any()
 
 
+@pytest.mark.parametrize("power", [-600, -450, 450, 600])
+@pytest.mark.filterwarnings("error")
+def test_steps_of_rows_in_another_unit_are_told_in_their_own(power):
+    x = np.array([[2.0, 2.0, 6.0, 6.0], [1.0, 0.0, 0.0, 3.0]])
+    steps, scaled = layer_norm_steps(x, eps=0), layer_norm_steps(np.ldexp(x, power), eps=0)
+    for name in ("mean", "deviations", "std", "guarded_std"):
+        np.testing.assert_array_equal(getattr(scaled, name), np.ldexp(getattr(steps, name), power))
+    # The variance in its unit squared is beyond float64 for the outer two: infinity, or zero.
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(scaled.variance, np.ldexp(steps.variance, 2 * power))
+    np.testing.assert_array_equal(scaled.normalized, steps.normalized)
+    np.testing.assert_array_equal(scaled.output, steps.output)
+
+
+def test_steps_are_float64_and_only_the_output_is_as_narrow_as_x():
+    steps = layer_norm_steps(np.float16([[2, 2, 6, 6]]), np.ones(4), np.ones(4))
+    assert steps.output.dtype == np.float16
+    others = (steps.mean, steps.deviations, steps.variance, steps.std, steps.guarded_std, steps.normalized)
+    assert {a.dtype for a in others} == {np.dtype(np.float64)}
+
+
+def test_steps_of_an_empty_batch_are_empty():
+    steps = layer_norm_steps(np.zeros((0, 3, 4)), axis=(1, 2))
+    assert steps.output.shape == steps.deviations.shape == steps.normalized.shape == (0, 3, 4)
+    assert steps.mean.shape == steps.variance.shape == steps.std.shape == steps.guarded_std.shape == (0, 1, 1)
+
+
 def test_steps_are_frozen():
     steps = layer_norm_steps([2, 2, 6, 6])
     assert isinstance(steps, LayerNormSteps)

@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 import pytest
 
 from lnlib import batch_norm, layer_norm, layer_norm_backward, rms_norm, rms_norm_backward
+from tests import bench
 
 # What the sample inputs of PyTorch's own tests look like: shape, number of normalized axes, eps.
 TORCH_SAMPLES = [((1, 2, 3), 3, 0.5), ((2, 2, 3), 2, 0.5), ((1,), 1, 1e-5), ((1, 2), 1, 1e-5), ((0, 1), 1, 1e-5)]
@@ -150,3 +151,20 @@ def test_agrees_with_the_onnx_reference_over_every_axis(dtype, shape, axis, eps)
     assert_agree(layer_norm(x, gamma, **ours), expected)
     expected = onnx_reference("RMSNormalization", 23, without_beta, axis, eps)
     assert_agree(rms_norm(x, gamma, **ours), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_benchmark_compares_functions_that_agree(torch, dtype):
+    rng = np.random.default_rng(1)
+    x, dy = rng.normal(size=(2, 6, 10)).astype(dtype)
+    gamma, beta = rng.normal(size=(2, 10)).astype(dtype)
+    forward, backward = bench.contestants(x, dy, gamma, beta)
+    assert list(forward) == ["textbook", "lnlib", "copy of x", "PyTorch"]
+    close = dict(rtol=0, atol=100 * np.finfo(dtype).eps)
+    for name in ("textbook", "PyTorch"):
+        np.testing.assert_allclose(np.asarray(forward[name]()), forward["lnlib"](), **close)
+        for gradient, ours in zip(backward[name](), backward["lnlib"](), strict=True):
+            np.testing.assert_allclose(np.asarray(gradient), ours, **close)
+    assert set(bench.medians(forward, seconds=0)) == set(forward)
+    # The textbook keeps whole arrays besides its result, and tracing sees them.
+    assert bench.extra_memory(lambda: bench.textbook(x, gamma, beta)) > x.nbytes

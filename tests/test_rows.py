@@ -40,7 +40,7 @@ def test_a_row_is_the_same_alone_and_in_any_batch(dtype, size, block_size):
     together = layer_norm(x, gamma, beta)
     steps, rms = layer_norm_steps(x, gamma, beta), rms_norm(x, gamma)
     dx, _, _ = layer_norm_backward(x, x, gamma)
-    for i in range(0, 40):
+    for i in range(0, 40, 3):
         alone = layer_norm(x[i], gamma, beta)
         assert same_bits(together[i], alone)
         assert same_bits(steps.output[i], alone)
@@ -154,16 +154,22 @@ MEGABYTE = 1e6  # bytes
 @pytest.mark.parametrize(
     "shape, axis, dtype, scale",
     [
-        ((8192, 768), -1, np.float32, 1),
-        ((64, 64), -1, np.float32, 1),
-        ((32, 16384), -1, np.float32, 1),
-        ((1, 4_000_000), -1, np.float32, 1),
-        ((3_000_000, 1), -1, np.float64, 1),
-        ((3_000_000, 1), -1, np.float64, 1e300),
-        ((2000, 1500), 0, np.float64, 1),
-        ((2000, 1500), 0, np.float64, 1e300),
-        ((20, 300, 500), (0, 2), np.float16, 1),
-        ((4000, 700), -1, np.uint8, 1),
+        ((2000, 300), -1, np.float64, 1),
+        ((2000, 300), 0, np.float64, 1e300),
+        ((1, 500_000), -1, np.float32, 1),
+        ((500_000, 1), -1, np.float64, 1),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                ((8192, 768), -1, np.float32, 1),
+                ((32, 16384), -1, np.float32, 1),
+                ((1, 4_000_000), -1, np.float32, 1),
+                ((3_000_000, 1), -1, np.float64, 1e300),
+                ((2000, 1500), 0, np.float64, 1e300),
+                ((20, 300, 500), (0, 2), np.float16, 1),
+                ((4000, 700), -1, np.uint8, 1),
+            ]
+        ),
     ],
 )
 def test_temporaries_stay_below_two_megabytes(shape, axis, dtype, scale):
