@@ -1,7 +1,6 @@
 """What every public function asks of its arguments. An error names the argument and what was expected."""
 
 from numbers import Real
-import sys
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -9,11 +8,13 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 def real_array(name, value, shape=None):
     """Return value as an array of float16, float32, float64 or integers, of this shape if one is given."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected an array without a mask, which would be ignored")
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected an array or evenly nested lists: {error}") from None
-    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise type(error)(f"{name}: expected an array or evenly nested lists: {error}") from None
+    if array.dtype.kind not in "iu" and array.dtype.type not in (np.float16, np.float32, np.float64):
         raise TypeError(f"{name}: expected float16/32/64 or integers, got dtype {array.dtype}")
     # Broadcasting would accept (3, 1), and grow the output for (5, 1, 4): ask for the exact shape.
     if shape is not None and array.shape != shape:
@@ -26,14 +27,14 @@ def checked_axes(x, axis):
     if x.ndim == 0:
         raise ValueError(f"x: expected at least one axis, got the single number {x}")
     try:
-        axes = tuple(sorted(normalize_axis_tuple(axis, x.ndim, "axis")))
-    except TypeError:
+        axes = normalize_axis_tuple(axis, x.ndim, "axis", allow_duplicate=True)
+    except (TypeError, OverflowError):
         raise TypeError(f"axis: expected an integer or a tuple of them, got {axis!r}") from None
-    if not axes:
-        raise ValueError("axis: expected at least one axis, got ()")
+    if not axes or len(set(axes)) < len(axes):
+        raise ValueError(f"axis: expected at least one axis, and none twice, got {axis}")
     if 0 in normalized_shape(x, axes):
         raise ValueError(f"x: no features to normalize: shape {x.shape} is empty along axis {axis}")
-    return axes
+    return tuple(sorted(axes))
 
 
 def normalized_shape(x, axes):
@@ -45,6 +46,10 @@ def checked_eps(eps):
     """Return eps as a float."""
     if not isinstance(eps, Real) or isinstance(eps, bool):
         raise TypeError(f"eps: expected a real number, got {eps!r}")
-    if not 0 <= eps <= sys.float_info.max:
-        raise ValueError(f"eps: expected a finite number, zero or more, got {eps}")
-    return float(eps)
+    try:
+        eps = float(eps)
+    except OverflowError:
+        eps = float("inf")
+    if not 0 <= eps < float("inf"):
+        raise ValueError(f"eps: expected zero or more, and less than infinity in float64, got {eps}")
+    return eps

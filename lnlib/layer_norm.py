@@ -16,21 +16,25 @@ from lnlib.checks import checked_axes, checked_eps, normalized_shape, real_array
 from lnlib.rows import PerFeature, blocks, numerics, result_of
 
 
-def center(rows):
-    """Move each row so that its mean is zero; return the mean."""
+def center(rows, eps):
+    """Move each row so that its mean is zero; return the mean, as a sum of two, and eps.
+
+    The second part of the mean is in the unit of the rows, and so, squared, is eps.
+    """
     origin = rows.move_origin()  # only differences count, and now a large offset costs no digits
+    eps = rows.choose_unit(eps)
     mean = rows.mean()
     rows -= mean
-    return origin + mean
+    return origin, mean, eps
 
 
-def squeeze_and_guard(rows):
+def squeeze_and_guard(rows, eps):
     """Divide each row by its guarded spread; return its mean square and the guarded spread."""
     # The mean square of a centered row is its variance. It is the population's (it divides by the
     # number of features): the row is all there is, nothing was sampled.
     mean_square = rows.mean(times=rows)
-    guarded = np.sqrt(mean_square + rows.eps)
-    rows *= 1 / guarded
+    guarded = np.sqrt(mean_square + eps)
+    rows *= 1 / guarded + 0 * guarded  # NaN for a row that holds an infinity, else 1 / guarded
     return mean_square, guarded
 
 
@@ -46,8 +50,10 @@ def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     eps : zero or more, added to the variance (in its unit, x's unit squared) before the root. With
         eps = 0 a row of equal values is 0/0 and comes back as NaN.
 
-    Returns an array of x's shape and dtype (float64 for integers). A row comes out bitwise the same
-    alone, in any batch and in any memory layout. One with NaN or an infinity is NaN, no other is.
+    Returns an array of x's shape and dtype (float64 for integers). A row is bitwise the same alone,
+    in any batch and in any memory layout; one with NaN or an infinity in x is NaN, and touches no
+    other. The error is at most 1e-14 (float64), 1e-6 (float32) or the step to the next number
+    (float16), times the largest of 1, the row's outputs, and max |gamma| * max |normalized|.
 
     Raises TypeError if x, gamma or beta holds other numbers, axis no integers, or eps is no real
     number; ValueError if gamma or beta has another shape, an axis is out of range or named twice,
@@ -55,9 +61,9 @@ def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     """
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     y = result_of(x)
-    for rows in blocks(x, axes, eps):
-        center(rows)
-        squeeze_and_guard(rows)
+    for rows in blocks(x, axes):
+        *_, row_eps = center(rows, eps)
+        squeeze_and_guard(rows, row_eps)
         # Restyle: give each feature the scale and the shift that it has learned.
         rows *= gamma
         rows += beta
@@ -74,21 +80,20 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         dgamma = sum over rows of dy * x_hat        dbeta = sum over rows of dy
     x_hat is computed from x again, since y does not determine it where gamma is zero.
 
-    dy has the shape of x; the other arguments are those of `layer_norm`, and so are the errors. dx
-    has the shape and dtype of x (float64 for integers), and the unit of dy over that of x. dgamma
-    and dbeta have the normalized shape and are float64, as sums over the whole batch.
+    dy has the shape of x, and dy * gamma fits float64; the other arguments are those of `layer_norm`,
+    and so are the errors. dx has the shape and dtype of x (float64 for integers), and the unit of dy
+    over that of x. dgamma and dbeta, sums over the batch, have the normalized shape and are float64.
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
     dx, (dgamma, dbeta) = result_of(x), np.zeros((2, *normalized_shape(x, axes)))
-    for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
-        center(x_hat)
-        _, guarded_std = squeeze_and_guard(x_hat)
+    for x_hat, gradient in zip(blocks(x, axes), blocks(dy, axes)):
+        *_, row_eps = center(x_hat, eps)
+        _, guarded_std = squeeze_and_guard(x_hat, row_eps)
         gradient.sum_into(dgamma, times=x_hat)
         gradient.sum_into(dbeta)
         gradient *= gamma
-        gradient.choose_unit(eps=1.0)  # only for very large gradients: small ones lose nothing beside 1
-        center(gradient)  # the derivative of centering; in this order equal gradients give zeros
+        center(gradient, eps=0)  # the derivative of centering; in this order equal gradients give zeros
         back_through_squeeze(gradient, x_hat, guarded_std)
         gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma, dbeta
@@ -126,16 +131,17 @@ def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     output, (deviations, normalized) = result_of(x), np.empty((2, *x.shape))
     statistics = [np.empty((4, 0, 1))]
-    for rows in blocks(x, axes, eps):
-        mean = center(rows)
+    for rows in blocks(x, axes):
+        origin, mean, row_eps = center(rows, eps)
         rows.write(deviations, rows.exponent)
-        variance, guarded_std = squeeze_and_guard(rows)
+        variance, guarded_std = squeeze_and_guard(rows, row_eps)
         rows.write(normalized)
         rows *= gamma
         rows += beta
         rows.write(output)
-        units = [rows.exponent * power for power in (1, 2, 1, 1)]
+        units = np.reshape([1, 2, 1, 1], (4, 1, 1)) * rows.exponent
         statistics.append(np.ldexp([mean, variance, np.sqrt(variance), guarded_std], units))
+        statistics[-1][0] += origin
     kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
     mean, variance, std, guarded_std = np.concatenate(statistics, axis=1).reshape(4, *kept)
     return LayerNormSteps(mean, deviations, variance, std, guarded_std, normalized, output)
@@ -158,9 +164,10 @@ class LayerNorm:
         self.dgamma = self.dbeta = self._x = None
 
     def __call__(self, x):
-        """Return the layer norm of x, shape (..., num_features), and keep x itself for `backward`.
+        """Return the layer norm of x, shape (..., num_features).
 
-        Raises ValueError if the last axis of x has another size, and what `layer_norm` raises.
+        Keeps x itself, no copy: do not change it before `backward`. Raises ValueError
+        if the last axis of x has another size, and what `layer_norm` raises.
         """
         x = real_array("x", x)
         if x.shape[-1:] != self.gamma.shape:

@@ -5,8 +5,8 @@
   Its layer norm is the same if eps is measured in that unit squared.
 - A block of rows fits the processor's cache, so that a chain of plain NumPy steps on it costs
   little more than reading it once. No temporary is larger, however large the array.
-- Sums run over contiguous rows, in an order that neither batch nor layout can change, and in a tree
-  of short runs, so that rounding errors hardly grow with the length of a row.
+- A row is copied to contiguous memory and summed in an order that depends on its length only, and
+  float64 in a tree of short runs, so that rounding errors hardly grow with the length.
 """
 
 import itertools
@@ -15,19 +15,20 @@ import math
 import numpy as np
 
 VALUES = 60_000  # float64 numbers in a block: 480 kB
-RUN = 128  # products that are added one after the other
-SAFE = 2.0**400  # numbers up to SAFE, and the last digits of those from 1 / SAFE, have normal squares
+RUN = 128  # float64 products that are added one after the other; a divisor of EINSUM
+EINSUM = 8192  # numbers that einsum takes at a time; it would cut longer rows wherever they happen to lie
+HUGE = 2.0**960  # what can be taken from any float64 without overflow; from half of one, any half can
+SAFE = 2.0**400  # numbers from 1 / SAFE to SAFE have squares and sums of squares far from float64's limits
 
 # For every function that works on `blocks`. Where NaN and infinities come from stands in its docstring.
 numerics = np.errstate(all="ignore")
 
 
-def blocks(array, axes, eps=None):
+def blocks(array, axes):
     """Yield `Rows` that together hold every row of the array once, in order.
 
-    axes : the axes that make a row, ascending. eps : what will be added to the variance, in the
-    array's unit squared; with it rows come in a unit that is safe to square. Be done with a block
-    before asking for the next: it lies in the same memory. Decorate the caller with `numerics`.
+    axes are those that make a row, ascending. Be done with a block before asking for the next: it
+    lies in the same memory. Decorate the caller with `numerics`.
     """
     if not array.size:
         return
@@ -40,10 +41,7 @@ def blocks(array, axes, eps=None):
     size, parts = math.prod(features), list(_cuts(features, VALUES))
     memory = np.empty(min(array.size, VALUES))
     for block in _cuts(others, max(1, VALUES // max(size, 8))):  # a short row has temporaries of its own
-        rows = Rows(array, order, block, parts, size, memory)
-        if eps is not None:
-            rows.choose_unit(eps)
-        yield rows
+        yield Rows(array, order, block, parts, size, memory)
 
 
 def _cuts(shape, most):
@@ -68,7 +66,7 @@ class PerFeature:
         self._parameter = parameter
 
     def at(self, part):
-        return np.asarray(self._parameter[part], np.float64).reshape(-1)
+        return np.asarray(self._parameter[part], np.float64, order="C").reshape(-1)
 
 
 class Rows:
@@ -81,13 +79,15 @@ class Rows:
     read whenever they are needed, and what was done to the row so far is done to them again.
 
     `block` is the index of these rows among the axes that make no row. The values are in the unit
-    2**exponent, integers of shape (rows, 1) or (1, 1), and eps in that unit squared.
+    2**exponent: zero, or integers of shape (rows, 1).
     """
 
     def __init__(self, array, order, block, parts, size, memory):
-        self.block, self.exponent, self.eps = block, np.zeros((1, 1), int), None
+        self.block, self.exponent = block, 0
         self._order, self._parts, self._size, self._memory = order, parts, size, memory
         self._source = array.transpose(order)[block]
+        self._count = self._source.size // size
+        # float16 and float32 leave so many digits of float64 free that sums need no care.
         self._narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
         self._steps = []
         self._held = self._read(parts[0]) if len(parts) == 1 else None
@@ -96,7 +96,7 @@ class Rows:
         source = self._source[(..., *part)]
         values = self._memory[: source.size].reshape(source.shape)
         np.copyto(values, source, casting="unsafe")
-        values = values.reshape(self._source.size // self._size, -1)
+        values = values.reshape(self._count, -1)
         for ufunc, other in self._steps:
             self._step(ufunc, other, part, values)
         return values
@@ -122,21 +122,47 @@ class Rows:
         return self._do(np.subtract, other)
 
     def __imul__(self, other):
+        self._narrow = self._narrow and not isinstance(other, PerFeature)
         return self._do(np.multiply, other)
 
     def move_origin(self):
-        """Measure each row from its first value, and return that; do nothing if digits are to spare."""
+        """Measure each row from its first value, and return that; leave rows with digits to spare."""
         if self._narrow:
             return 0.0
         first = self.at(self._parts[0])[:, :1].copy()
-        self._do(np.subtract, first)
+        if np.maximum.reduce(np.abs(first), axis=None) > HUGE:
+            halved = np.where(np.abs(first) > HUGE, 1, 0)
+            self._change_unit(halved)
+            self._do(np.subtract, np.ldexp(first, -halved))
+        else:
+            self._do(np.subtract, first)
         return first
+
+    def choose_unit(self, eps):
+        """Put rows in a unit in which squares are safe; return eps in that unit squared."""
+        usual = SAFE**-2 <= eps <= SAFE**2
+        if not (self._narrow or usual and self._largest(axis=None) <= SAFE):
+            largest = np.maximum(self._largest(axis=-1), np.ldexp(np.sqrt(eps), -self.exponent))
+            unsafe = (largest > SAFE) | (largest < 1 / SAFE)
+            self._change_unit(np.where(unsafe, np.frexp(largest)[1], 0))
+        return eps if isinstance(self.exponent, int) else np.ldexp(eps, -2 * self.exponent)
+
+    def _change_unit(self, power):
+        self._do(np.ldexp, -power)
+        self.exponent = self.exponent + power
+
+    def _largest(self, axis):
+        sizes = [np.maximum.reduce(np.abs(self.at(part)), axis, keepdims=True) for part in self._parts]
+        return sizes[0] if len(sizes) == 1 else np.maximum.reduce(sizes)
 
     def mean(self, times=None):
         """Return each row's mean, or that of its product with other `Rows`, which may be itself."""
         narrow = self._narrow and (times is None or times._narrow)
-        sums = [_row_sums(self.at(part), times and times.at(part), narrow) for part in self._parts]
-        return (sums[0] if len(sums) == 1 else np.add.reduce(sums)) / self._size
+        sums = []
+        for part in self._parts:
+            values = self.at(part)
+            sums.append(_row_sums(values, values if times is self else times and times.at(part), narrow))
+        return (sums[0] if len(sums) == 1 else np.add.reduce(sums))[:, np.newaxis] / self._size
 
     def sum_into(self, total, times=None):
         """Add all rows, or their products with other `Rows`, to an array of the normalized shape."""
@@ -145,46 +171,27 @@ class Rows:
             rows = np.add.reduce(values) if times is None else np.einsum("rf,rf->f", values, times.at(part))
             piece += rows.reshape(piece.shape)
 
-    def choose_unit(self, eps):
-        """Set eps, and another unit for the rows of float64 numbers whose squares are not safe."""
-        self.eps = eps
-        if self._narrow or SAFE**-2 <= eps <= SAFE**2 and self._largest(axis=None) <= SAFE:
-            return
-        largest = np.maximum(self._largest(axis=-1), np.sqrt(eps))
-        unsafe = (largest > SAFE) | (largest < 1 / SAFE)
-        self.exponent = np.where(unsafe, np.frexp(largest)[1], 0)
-        self._do(np.ldexp, -self.exponent)
-        # An eps that vanishes beside such numbers still has to keep 0 / 0 away.
-        self.eps = np.maximum(np.ldexp(eps, -2 * self.exponent), np.finfo(float).tiny if eps else 0)
-
-    def _largest(self, axis):
-        sizes = [np.maximum.reduce(np.abs(self.at(part)), axis, keepdims=True) for part in self._parts]
-        return sizes[0] if len(sizes) == 1 else np.maximum.reduce(sizes)
-
-    def write(self, array, exponent=None):
+    def write(self, array, exponent=0):
         """Write the values, times 2**exponent, to their places in an array shaped like their own."""
         target = array.transpose(self._order)[self.block]
         for part in self._parts:
             values, piece = self.at(part), target[(..., *part)]
-            if exponent is not None and exponent.any():
-                values = np.ldexp(values, exponent)
+            values = values if isinstance(exponent, int) else np.ldexp(values, exponent)
             piece[...] = values.reshape(piece.shape)
 
 
 def _row_sums(a, b, narrow):
-    """Return the sum of a, or of a * b if there is a b, over each row; shape (rows, 1)."""
+    """Return the sum of a, or of a * b if b is not None, over each row."""
     # einsum is about twice as fast as anything else, but it adds one by one. That is good enough
-    # for sums of float16 and float32, and for short runs.
-    if narrow or a.shape[1] <= RUN:
-        sums = np.einsum("rf->r", a) if b is None else np.einsum("rf,rf->r", a, b)
-    elif b is None:
-        sums = np.add.reduce(a, -1)
-    else:
-        whole = a.shape[1] - a.shape[1] % RUN
-        runs = (len(a), whole // RUN, RUN)
-        products = np.einsum("rcf,rcf->rc", a[:, :whole].reshape(runs), b[:, :whole].reshape(runs))
-        sums = np.add.reduce(products, -1) + np.einsum("rf,rf->r", a[:, whole:], b[:, whole:])
-    return sums[:, np.newaxis]
+    # for narrow numbers and for short runs.
+    if a.shape[1] <= (EINSUM if narrow else RUN):
+        return np.einsum("rf->r", a) if b is None else np.einsum("rf,rf->r", a, b)
+    if b is None:
+        return np.add.reduce(a, -1)
+    whole = a.shape[1] - a.shape[1] % RUN
+    runs = (len(a), whole // RUN, RUN)
+    products = np.einsum("rcf,rcf->rc", a[:, :whole].reshape(runs), b[:, :whole].reshape(runs))
+    return np.add.reduce(products, -1) + np.einsum("rf,rf->r", a[:, whole:], b[:, whole:])
 
 
 def result_of(x):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lnlib import LayerNorm, layer_norm, layer_norm_backward, rms_norm, rms_norm_backward
+from lnlib import LayerNorm, layer_norm, layer_norm_backward, layer_norm_steps, rms_norm, rms_norm_backward
 from tests.exact import exact_gradient
 
 
@@ -92,6 +92,23 @@ def test_on_a_flat_row_only_centering_and_eps_are_left(dtype, value):
     assert dbeta.tolist() == [1, 2, 7, 8]
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e200, -1.7e308, 5e-324])
+@pytest.mark.parametrize("eps", [1e-5, 1e-320, 5e-324, 1e300])
+@pytest.mark.parametrize("size", [1, 3, 200])
+@pytest.mark.filterwarnings("error")
+def test_a_flat_row_of_any_size_and_with_any_eps(value, eps, size):
+    rng = np.random.default_rng(size)
+    x, dy, gamma = np.full(size, value), rng.normal(size=size), rng.normal(size=size)
+    dx, dgamma, _ = layer_norm_backward(dy, x, gamma, eps=eps)
+    g = dy * gamma
+    expected = (g - g.mean()) / np.sqrt(eps)
+    np.testing.assert_allclose(dx, expected, rtol=0, atol=1e-15 * np.abs(g).max() / np.sqrt(eps))
+    assert not dgamma.any()
+    steps = layer_norm_steps(x, eps=eps)
+    assert steps.mean == value and not steps.deviations.any() and steps.variance == steps.std == 0
+    assert steps.guarded_std == pytest.approx(np.sqrt(eps), rel=1e-15, abs=0)
+
+
 def test_sums_over_the_batch_are_float64_whatever_the_batch_is():
     # Added up in float16, 4,096 ones would stop at 2,048.
     dy = np.ones((4096, 2), np.float16)
@@ -113,7 +130,7 @@ def test_a_scale_of_x_divides_dx_to_the_last_bit(backward, power):
     np.testing.assert_array_equal(same, others)
 
 
-@pytest.mark.parametrize("power", [-900, 450, 1000])
+@pytest.mark.parametrize("power", [-1000, -450, 450, 1000])
 @pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
 def test_a_scale_of_dy_multiplies_every_gradient_to_the_last_bit(backward, power):
     rng = np.random.default_rng(6)
@@ -129,6 +146,24 @@ def test_a_common_part_of_dy_has_no_effect_however_large():
     dy = np.round(dy, 3)
     expected = np.float64(exact_gradient(1e9 + dy, x, 1e-5, np.ones(6)))
     np.testing.assert_allclose(layer_norm_backward(1e9 + dy, x)[0], expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("power", [-1060, -500, 500, 1015])
+@pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
+def test_gradients_as_extreme_as_x(backward, power):
+    x, dy = np.float64([1, 2, 5, 4]), np.float64([3, 1, 0, 2])
+    expected = backward(dy, x, eps=0)[0]
+    np.testing.assert_array_equal(backward(np.ldexp(dy, power), np.ldexp(x, power), eps=0)[0], expected)
+
+
+@pytest.mark.parametrize("backward", [layer_norm_backward, rms_norm_backward])
+def test_a_wide_gamma_makes_narrow_gradients_wide(backward):
+    x = np.float64([1, 2, 3, 5])
+    narrow = backward(np.float32([1, 2, 3, 1]), x, [1e300] * 4)[0]
+    np.testing.assert_array_equal(narrow, backward([1.0, 2.0, 3.0, 1.0], x, [1e300] * 4)[0])
+    assert np.isfinite(narrow).all()
+    x = np.random.default_rng(0).normal(size=1000)
+    assert not layer_norm_backward(np.ones(1000, np.float32), x, np.full(1000, 0.1))[0].any()
 
 
 def test_the_layer_keeps_what_its_backward_needs():

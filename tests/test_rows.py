@@ -19,6 +19,9 @@ def a_batch(dtype, count, size):
     if dtype == np.float64:
         x[::3] *= 10.0 ** rng.integers(-300, 300, size=(len(x[::3]), 1))
     x[1::7] = 3.0
+    if dtype == np.float64:
+        x[4::9] = np.where(rng.random(x[4::9].shape) < 0.5, 1.7e308, -1.7e308)
+        x[5::9] = 5e-324 * rng.integers(-3, 4, size=x[5::9].shape)
     x[2::11, size // 2] = np.nan
     x[3::13, 0] = np.inf
     with np.errstate(over="ignore"):
@@ -47,6 +50,25 @@ def test_a_row_is_the_same_alone_and_in_any_batch(dtype, size, block_size):
         assert same_bits(layer_norm(x[i : i + 3], gamma, beta)[0], alone)
         assert same_bits(rms[i], rms_norm(x[i], gamma))
         assert same_bits(dx[i], layer_norm_backward(x[i], x[i], gamma)[0])
+
+
+@pytest.mark.parametrize("size", [8191, 8192, 8193, 9000, 20_000, 60_000, 60_001, 70_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_long_row_is_the_same_alone_and_in_any_batch(dtype, size):
+    # Compared in float64, where no rounding to float32 hides a difference: in the gradients by
+    # parameters of one row, in statistics, and in dx of a float64 x.
+    rng = np.random.default_rng(size)
+    x, dy = rng.normal(size=(2, 3, size)).astype(dtype)
+    gamma = rng.normal(size=size)
+    together, dx = layer_norm_steps(x), layer_norm_backward(dy, np.float64(x), gamma)[0]
+    plain_dx, rms = layer_norm_backward(dy, np.float64(x))[0], rms_norm_backward(x, np.float64(dy))[0]
+    for i in range(3):
+        alone = layer_norm_steps(x[i])
+        for name in ("mean", "variance", "guarded_std", "deviations", "normalized", "output"):
+            assert same_bits(getattr(together, name)[i], getattr(alone, name))
+        assert same_bits(dx[i], layer_norm_backward(dy[i], np.float64(x[i]), gamma)[0])
+        assert same_bits(plain_dx[i], layer_norm_backward(dy[i], np.float64(x[i]))[0])
+        assert same_bits(rms[i], rms_norm_backward(x[i], np.float64(dy[i]))[0])
 
 
 LAYOUTS = {
@@ -106,6 +128,12 @@ def test_nan_and_infinity_stay_in_their_row(bad, dtype, block_size):
     assert np.isnan(y[2]).all() and np.isnan(dx[2]).all()
     others = [0, 1, 3, 4, 5]
     assert same_bits(y[others], clean[others]) and same_bits(dx[others], clean_dx[others])
+    rms, rms_dx = rms_norm(spoiled), rms_norm_backward(x, spoiled)[0]
+    assert np.isnan(rms[2]).all() and np.isnan(rms_dx[2]).all()
+    assert same_bits(rms[others], rms_norm(x)[others])
+    assert same_bits(rms_dx[others], rms_norm_backward(x, x)[0][others])
+    # A bad gradient spoils its row of dx, and no other.
+    assert np.isnan(layer_norm_backward(spoiled, x)[0]).all(axis=-1).tolist() == [False, False, True] + [False] * 3
 
 
 def assert_close_in_each_row(a, b):
@@ -167,6 +195,7 @@ MEGABYTE = 1e6  # bytes
                 ((3_000_000, 1), -1, np.float64, 1e300),
                 ((2000, 1500), 0, np.float64, 1e300),
                 ((20, 300, 500), (0, 2), np.float16, 1),
+                ((2, 4, 200, 300), (1, 2, 3), np.float64, 1e300),
                 ((4000, 700), -1, np.uint8, 1),
             ]
         ),
@@ -175,7 +204,7 @@ MEGABYTE = 1e6  # bytes
 def test_temporaries_stay_below_two_megabytes(shape, axis, dtype, scale):
     x = (scale * np.random.default_rng(0).integers(0, 100, size=shape)).astype(dtype)
     axes = [a % x.ndim for a in np.atleast_1d(axis)]
-    gamma = np.ones([x.shape[a] for a in axes], np.float32)
+    gamma = np.ones([x.shape[a] for a in axes], np.float32, order="F")
 
     def extra(function):
         tracemalloc.start()
