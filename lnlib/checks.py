@@ -1,9 +1,10 @@
 """What every public function asks of its arguments. An error names the argument and what was expected."""
 
+import math
 from numbers import Real
+import operator
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 
 def real_array(name, value, shape=None):
@@ -27,14 +28,17 @@ def checked_axes(x, axis):
     if x.ndim == 0:
         raise ValueError(f"x: expected at least one axis, got the single number {x}")
     try:
-        axes = normalize_axis_tuple(axis, x.ndim, "axis", allow_duplicate=True)
-    except (TypeError, OverflowError):
+        axes = [operator.index(a) for a in (axis if np.iterable(axis) else [axis])]
+    except TypeError:
         raise TypeError(f"axis: expected an integer or a tuple of them, got {axis!r}") from None
-    if not axes or len(set(axes)) < len(axes):
+    if not all(-x.ndim <= a < x.ndim for a in axes):
+        raise ValueError(f"axis: expected {-x.ndim} to {x.ndim - 1} for an x of shape {x.shape}, got {axis}")
+    if not axes or len({a % x.ndim for a in axes}) < len(axes):
         raise ValueError(f"axis: expected at least one axis, and none twice, got {axis}")
+    axes = tuple(sorted(a % x.ndim for a in axes))
     if 0 in normalized_shape(x, axes):
         raise ValueError(f"x: no features to normalize: shape {x.shape} is empty along axis {axis}")
-    return tuple(sorted(axes))
+    return axes
 
 
 def normalized_shape(x, axes):
@@ -49,7 +53,7 @@ def checked_eps(eps):
     try:
         eps = float(eps)
     except OverflowError:
-        eps = float("inf")
-    if not 0 <= eps < float("inf"):
+        eps = math.inf
+    if not 0 <= eps < math.inf:
         raise ValueError(f"eps: expected zero or more, and less than infinity in float64, got {eps}")
     return eps

@@ -16,24 +16,20 @@ from lnlib.checks import checked_axes, checked_eps, normalized_shape, real_array
 from lnlib.rows import PerFeature, blocks, numerics, result_of
 
 
-def center(rows, eps):
-    """Move each row so that its mean is zero; return the mean, as a sum of two, and eps.
-
-    The second part of the mean is in the unit of the rows, and so, squared, is eps.
-    """
+def center(rows):
+    """Move each row so that its mean is zero; return the mean as a sum: a value and the rest."""
     origin = rows.move_origin()  # only differences count, and now a large offset costs no digits
-    eps = rows.choose_unit(eps)
-    mean = rows.mean()
-    rows -= mean
-    return origin, mean, eps
+    rest = rows.mean()
+    rows -= rest
+    return origin, rest
 
 
-def squeeze_and_guard(rows, eps):
+def squeeze_and_guard(rows):
     """Divide each row by its guarded spread; return its mean square and the guarded spread."""
     # The mean square of a centered row is its variance. It is the population's (it divides by the
     # number of features): the row is all there is, nothing was sampled.
     mean_square = rows.mean(times=rows)
-    guarded = np.sqrt(mean_square + eps)
+    guarded = np.sqrt(mean_square + rows.eps)
     rows *= 1 / guarded + 0 * guarded  # NaN for a row that holds an infinity, else 1 / guarded
     return mean_square, guarded
 
@@ -61,9 +57,9 @@ def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     """
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     y = result_of(x)
-    for rows in blocks(x, axes):
-        *_, row_eps = center(rows, eps)
-        squeeze_and_guard(rows, row_eps)
+    for rows in blocks(x, axes, eps):
+        center(rows)
+        squeeze_and_guard(rows)
         # Restyle: give each feature the scale and the shift that it has learned.
         rows *= gamma
         rows += beta
@@ -87,13 +83,13 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
     dx, (dgamma, dbeta) = result_of(x), np.zeros((2, *normalized_shape(x, axes)))
-    for x_hat, gradient in zip(blocks(x, axes), blocks(dy, axes)):
-        *_, row_eps = center(x_hat, eps)
-        _, guarded_std = squeeze_and_guard(x_hat, row_eps)
+    for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
+        center(x_hat)
+        _, guarded_std = squeeze_and_guard(x_hat)
         gradient.sum_into(dgamma, times=x_hat)
         gradient.sum_into(dbeta)
         gradient *= gamma
-        center(gradient, eps=0)  # the derivative of centering; in this order equal gradients give zeros
+        center(gradient)  # the derivative of centering; in this order equal gradients give zeros
         back_through_squeeze(gradient, x_hat, guarded_std)
         gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma, dbeta
@@ -131,16 +127,16 @@ def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     output, (deviations, normalized) = result_of(x), np.empty((2, *x.shape))
     statistics = [np.empty((4, 0, 1))]
-    for rows in blocks(x, axes):
-        origin, mean, row_eps = center(rows, eps)
+    for rows in blocks(x, axes, eps):
+        origin, rest = center(rows)
         rows.write(deviations, rows.exponent)
-        variance, guarded_std = squeeze_and_guard(rows, row_eps)
+        variance, guarded_std = squeeze_and_guard(rows)
         rows.write(normalized)
         rows *= gamma
         rows += beta
         rows.write(output)
         units = np.reshape([1, 2, 1, 1], (4, 1, 1)) * rows.exponent
-        statistics.append(np.ldexp([mean, variance, np.sqrt(variance), guarded_std], units))
+        statistics.append(np.ldexp([rest, variance, np.sqrt(variance), guarded_std], units))
         statistics[-1][0] += origin
     kept = [1 if a in axes else n for a, n in enumerate(x.shape)]
     mean, variance, std, guarded_std = np.concatenate(statistics, axis=1).reshape(4, *kept)

@@ -17,8 +17,9 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5):
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     y = result_of(x)
-    for rows in blocks(x, axes):
-        squeeze_and_guard(rows, rows.choose_unit(eps))
+    for rows in blocks(x, axes, eps):
+        rows.choose_unit()
+        squeeze_and_guard(rows)
         rows *= gamma
         rows.write(y)
     return y
@@ -35,11 +36,12 @@ def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
     dx, dgamma = result_of(x), np.zeros(normalized_shape(x, axes))
-    for x_hat, gradient in zip(blocks(x, axes), blocks(dy, axes)):
-        _, guarded_rms = squeeze_and_guard(x_hat, x_hat.choose_unit(eps))
+    for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
+        x_hat.choose_unit()
+        _, guarded_rms = squeeze_and_guard(x_hat)
         gradient.sum_into(dgamma, times=x_hat)
         gradient *= gamma
-        gradient.choose_unit(eps=0)
+        gradient.choose_unit()
         back_through_squeeze(gradient, x_hat, guarded_rms)
         gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma
@@ -62,9 +64,9 @@ def batch_norm(x, gamma=None, beta=None, *, eps=1e-5):
     gamma = None if gamma is None else real_array("gamma", gamma, x.shape[-1:])
     beta = None if beta is None else real_array("beta", beta, x.shape[-1:])
     y = result_of(x)
-    for rows in blocks(x, tuple(range(x.ndim - 1))):
-        *_, row_eps = center(rows, eps)
-        squeeze_and_guard(rows, row_eps)
+    for rows in blocks(x, tuple(range(x.ndim - 1)), eps):
+        center(rows)
+        squeeze_and_guard(rows)
         # One feature makes a row here: it has its gamma and beta to itself.
         rows *= None if gamma is None else np.float64(gamma[rows.block])[:, np.newaxis]
         rows += None if beta is None else np.float64(beta[rows.block])[:, np.newaxis]

@@ -24,11 +24,11 @@ SAFE = 2.0**400  # numbers from 1 / SAFE to SAFE have squares and sums of square
 numerics = np.errstate(all="ignore")
 
 
-def blocks(array, axes):
+def blocks(array, axes, eps=0):
     """Yield `Rows` that together hold every row of the array once, in order.
 
-    axes are those that make a row, ascending. Be done with a block before asking for the next: it
-    lies in the same memory. Decorate the caller with `numerics`.
+    axes are those that make a row, ascending; eps is in the unit of the array squared. Be done with
+    a block before asking for the next: it lies in the same memory. Decorate the caller with `numerics`.
     """
     if not array.size:
         return
@@ -41,7 +41,7 @@ def blocks(array, axes):
     size, parts = math.prod(features), list(_cuts(features, VALUES))
     memory = np.empty(min(array.size, VALUES))
     for block in _cuts(others, max(1, VALUES // max(size, 8))):  # a short row has temporaries of its own
-        yield Rows(array, order, block, parts, size, memory)
+        yield Rows(array, order, block, parts, size, memory, eps)
 
 
 def _cuts(shape, most):
@@ -79,11 +79,11 @@ class Rows:
     read whenever they are needed, and what was done to the row so far is done to them again.
 
     `block` is the index of these rows among the axes that make no row. The values are in the unit
-    2**exponent: zero, or integers of shape (rows, 1).
+    2**exponent, which is zero or integers of shape (rows, 1), and eps in that unit squared.
     """
 
-    def __init__(self, array, order, block, parts, size, memory):
-        self.block, self.exponent = block, 0
+    def __init__(self, array, order, block, parts, size, memory, eps):
+        self.block, self.exponent, self.eps, self._own_eps = block, 0, eps, eps
         self._order, self._parts, self._size, self._memory = order, parts, size, memory
         self._source = array.transpose(order)[block]
         self._count = self._source.size // size
@@ -126,7 +126,7 @@ class Rows:
         return self._do(np.multiply, other)
 
     def move_origin(self):
-        """Measure each row from its first value, and return that; leave rows with digits to spare."""
+        """Measure rows from their first value, in a safe unit; return that value, in its own unit."""
         if self._narrow:
             return 0.0
         first = self.at(self._parts[0])[:, :1].copy()
@@ -136,20 +136,22 @@ class Rows:
             self._do(np.subtract, np.ldexp(first, -halved))
         else:
             self._do(np.subtract, first)
+        self.choose_unit()
         return first
 
-    def choose_unit(self, eps):
-        """Put rows in a unit in which squares are safe; return eps in that unit squared."""
-        usual = SAFE**-2 <= eps <= SAFE**2
-        if not (self._narrow or usual and self._largest(axis=None) <= SAFE):
-            largest = np.maximum(self._largest(axis=-1), np.ldexp(np.sqrt(eps), -self.exponent))
-            unsafe = (largest > SAFE) | (largest < 1 / SAFE)
-            self._change_unit(np.where(unsafe, np.frexp(largest)[1], 0))
-        return eps if isinstance(self.exponent, int) else np.ldexp(eps, -2 * self.exponent)
+    def choose_unit(self):
+        """Measure the rows of float64 numbers whose squares are not safe in a unit in which they are."""
+        usual = SAFE**-2 <= self._own_eps <= SAFE**2
+        if self._narrow or usual and self._largest(axis=None) <= SAFE:
+            return
+        largest = np.maximum(self._largest(axis=-1), np.ldexp(np.sqrt(self._own_eps), -self.exponent))
+        unsafe = (largest > SAFE) | (largest < 1 / SAFE)
+        self._change_unit(np.where(unsafe, np.frexp(largest)[1], 0))
 
     def _change_unit(self, power):
         self._do(np.ldexp, -power)
         self.exponent = self.exponent + power
+        self.eps = np.ldexp(self._own_eps, -2 * self.exponent)
 
     def _largest(self, axis):
         sizes = [np.maximum.reduce(np.abs(self.at(part)), axis, keepdims=True) for part in self._parts]

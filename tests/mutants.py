@@ -30,7 +30,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "--assert=plain", "--nocon
 PYTEST += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]  # all this to start quickly
 # The quick tests notice most, so the others run only if these pass. What is marked slow stays out.
 STAGES = [("layer_norm", "neighbors", "backward"), ("accuracy", "rows")]
-TIMEOUT = 60  # seconds; a change that keeps the tests running for ever counts as noticed
+TIMEOUT = 40  # seconds; a change that keeps the tests running for ever counts as noticed
 # In the place of arithmetic Cosmic Ray also puts shifts and bitwise operators, and it compares by
 # identity. On floats that fails at once, whatever the tests are worth.
 POINTLESS = ("_RShift", "_LShift", "_BitOr", "_BitAnd", "_BitXor", "_Invert", "_UAdd", "q_Is", "q_IsNot", "t_Is", "t_IsNot", "tE_Is", "tE_IsNot")
