@@ -141,8 +141,7 @@ class Rows:
 
     def choose_unit(self):
         """Measure the rows of float64 numbers whose squares are not safe in a unit in which they are."""
-        usual = SAFE**-2 <= self._own_eps <= SAFE**2
-        if self._narrow or usual and self._largest(axis=None) <= SAFE:
+        if self._narrow or self._own_eps > SAFE**-2 and self._largest(axis=None) < SAFE:
             return
         largest = np.maximum(self._largest(axis=-1), np.ldexp(np.sqrt(self._own_eps), -self.exponent))
         unsafe = (largest > SAFE) | (largest < 1 / SAFE)

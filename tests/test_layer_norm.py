@@ -1,5 +1,6 @@
 """lnlib against numbers worked by hand and against exact rational arithmetic, never against itself."""
 
+import inspect
 import itertools
 import subprocess
 import sys
@@ -7,7 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from lnlib import LayerNorm, LayerNormSteps, layer_norm, layer_norm_steps
+from lnlib import (
+    LayerNorm, LayerNormSteps, batch_norm, layer_norm, layer_norm_backward, layer_norm_steps, rms_norm,
+    rms_norm_backward,
+)
 from tests.exact import exact_layer_norm
 
 
@@ -163,9 +167,21 @@ def test_steps_of_an_empty_batch_are_empty():
     assert steps.mean.shape == steps.variance.shape == steps.std.shape == steps.guarded_std.shape == (0, 1, 1)
 
 
+@pytest.mark.parametrize(
+    "function", [layer_norm, layer_norm_steps, layer_norm_backward, rms_norm, rms_norm_backward, batch_norm]
+)
+def test_signatures_are_as_promised(function):
+    parameters = inspect.signature(function).parameters
+    named = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert named == (["eps"] if function is batch_norm else ["axis", "eps"])
+    assert parameters["eps"].default == 1e-5
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters.values() if p.name not in named)
+
+
 def test_steps_are_frozen():
     steps = layer_norm_steps([2, 2, 6, 6])
     assert isinstance(steps, LayerNormSteps)
+    assert steps == steps and steps != layer_norm_steps([2, 2, 6, 6]) and hash(steps)
     with pytest.raises(AttributeError):
         steps.mean = 0
 
@@ -223,13 +239,18 @@ def test_the_layer_starts_as_plain_normalization_and_uses_what_it_learns():
     layer.beta[:] = (0, 0, 0, 2)
     assert layer([2, 2, 6, 6]).tolist() == [-2, -2, 2, 4]
     assert layer(np.float32([2, 2, 6, 6])).dtype == np.float32
+    assert LayerNorm(1)([7.0]).tolist() == [0]
+    assert LayerNorm(4).eps == 1e-5
 
 
 def test_the_layer_names_what_is_wrong():
     with pytest.raises(ValueError, match=r"^x: expected shape \(..., 4\), got \(2, 3\)"):
         LayerNorm(4)(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="^x: expected shape"):
-        LayerNorm(4)(1.0)
+    for x in (1.0, np.ones(5), np.ones((4, 2))):
+        with pytest.raises(ValueError, match="^x: expected shape"):
+            LayerNorm(4)(x)
+    with pytest.raises(TypeError, match="^num_features: "):
+        LayerNorm(True)
     with pytest.raises(ValueError, match="^x: expected an array or evenly nested"):
         LayerNorm(2)([[1], [1, 2]])
     with pytest.raises(ValueError, match="^num_features: .*0"):

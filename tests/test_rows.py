@@ -176,6 +176,23 @@ def test_parts_of_a_row_that_has_several_axes(monkeypatch):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "shape, most, pieces",
+    [
+        ((), 1, 1), ((7,), 7, 1), ((7,), 3, 3), ((2, 6), 12, 1), ((2, 6), 11, 2), ((2, 6), 6, 2), ((2, 6), 4, 4),
+        ((3, 4, 5), 60, 1), ((3, 4, 5), 59, 2), ((3, 4, 5), 20, 3), ((3, 4, 5), 19, 6), ((3, 4, 5), 5, 12),
+        ((3, 4, 5), 4, 24), ((3, 4, 5), 1, 60), ((5, 1, 1), 2, 3), ((1, 1, 5), 2, 3),
+    ],
+)
+def test_arrays_are_cut_into_few_pieces_that_hold_each_value_once(shape, most, pieces):
+    values = np.arange(int(np.prod(shape))).reshape(shape)
+    cut = [values[index] for index in rows._cuts(shape, most)]
+    assert len(cut) == pieces
+    assert max(piece.size for piece in cut) <= most
+    # In order, so that the sum over a row's parts depends on its shape only.
+    assert np.concatenate([np.ravel(piece) for piece in cut]).tolist() == list(range(values.size))
+
+
 MEGABYTE = 1e6  # bytes
 
 
