@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lnlib import LayerNorm, layer_norm, layer_norm_backward
+from lnlib import rows as rows_module
 from tests.exact import exact_layer_norm
 
 # Absolute error, times the row's largest exact output where that is above one.
@@ -98,14 +99,15 @@ def test_float16_is_the_nearest_number_or_its_neighbor(x, eps, data):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-@pytest.mark.parametrize("size", [127, 128, 129, 1000, pytest.param(70_001, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [127, 128, 129, 1000, 8000, pytest.param(70_001, marks=pytest.mark.slow)])
 def test_long_rows_stay_within_the_bound(dtype, size):
     rng = np.random.default_rng(size)
     gamma, beta = rng.normal(size=(2, size))
     row = rng.normal(size=size)
     assert_within_bound((1e4 + row).astype(dtype), 1e-5, gamma, beta)
     # Equal squares are the worst case for a sum: every rounding error has the same sign.
-    assert_within_bound(np.where(np.arange(size) % 2, 0.1, -0.1).astype(dtype), 0.0)
+    for value in (0.1, 0.343, 0.502):
+        assert_within_bound(np.where(np.arange(size) % 2, value, -value).astype(dtype), 0.0)
     outlier = np.where(np.arange(size) == 0, 1000, row).astype(dtype)
     assert_within_bound(outlier, 0.0)
 
@@ -128,12 +130,34 @@ def test_rows_that_the_textbook_formula_gets_wrong(row, eps):
     assert_within_bound(np.float32(row), eps)
 
 
+def test_differences_that_overflow_are_taken_of_halves_in_their_row_only():
+    # In one batch with them, a subnormal row would lose digits by being halved.
+    x = np.float64([[1.7e308, -1.7e308, 1.7e308], [5e-324, 1.5e-323, 0], [-1.7e308, 1.6e308, 1], [9.9e307] * 3])
+    y = layer_norm(x, eps=1e-320)
+    for row, normalized in zip(x, y, strict=True):
+        assert_within_bound(row, 1e-320)
+        assert normalized.tolist() == layer_norm(row, eps=1e-320).tolist()
+
+
+def test_the_largest_value_of_a_long_row_may_stand_in_any_part(monkeypatch):
+    monkeypatch.setattr(rows_module, "VALUES", 16)
+    for place in (0, 20, 40, 49):
+        row = np.ones(50)
+        row[place] = 1e300
+        assert_within_bound(row, 1e-5)
+
+
 @pytest.mark.parametrize("scale", [2.0**1000, 2.0**401, 2.0**400, 1.0, 2.0**-400, 2.0**-401, 2.0**-1070])
 @pytest.mark.parametrize("eps", [0.0, 2.0**-1074, 2.0**-810, 2.0**-790, 1.0, 2.0**790, 2.0**810, 2.0**1000])
 def test_every_pair_of_scale_and_eps(scale, eps):
     assert_within_bound(np.float64([3, -4, 7, 0, 5]) * scale, eps, [1, 2, 3, 4, 5], [0, 1, 0, -1, 0])
     assert_within_bound(np.full(5, scale), eps)
     assert_within_bound(np.float64([1, 1, 1, 1 + 2.0**-52, 1]) * scale, eps)
+
+
+def test_float16_with_a_wider_gamma_computes_wide_and_returns_float16():
+    y = layer_norm(np.float16([-3, 3]), np.float32([70_000, 70_000]), np.float32([70_001, -69_999]), eps=0)
+    assert y.dtype == np.float16 and y.tolist() == [1, 1]
 
 
 # Metamorphic properties, with integers so that the change of the input is exact: what happens to

@@ -156,6 +156,7 @@ def test_steps_of_rows_in_another_unit_are_told_in_their_own(power):
 
 def test_steps_are_float64_and_only_the_output_is_as_narrow_as_x():
     steps = layer_norm_steps(np.float16([[2, 2, 6, 6]]), np.ones(4), np.ones(4))
+    assert steps.mean.tolist() == [[4]] and steps.variance.tolist() == [[4]]
     assert steps.output.dtype == np.float16
     others = (steps.mean, steps.deviations, steps.variance, steps.std, steps.guarded_std, steps.normalized)
     assert {a.dtype for a in others} == {np.dtype(np.float64)}
@@ -206,7 +207,7 @@ def test_steps_are_frozen():
         (dict(x=[1, 2], axis=1), ValueError, "^axis: "),
         (dict(x=[[1, 2]], axis=(0, -2)), ValueError, "^axis: .*none twice"),
         (dict(x=[1, 2], axis=2**100), ValueError, "^axis: expected -1 to 0"),
-        (dict(x=[1, 2], axis=-2), ValueError, "^axis: expected -1 to 0"),
+        (dict(x=[[1, 2]], axis=-3), ValueError, "^axis: expected -2 to 1"),
         (dict(x=[1, 2], axis="0"), TypeError, "^axis: "),
         (dict(x=[1, 2], axis=[0.5]), TypeError, "^axis: "),
         (dict(x=np.ma.array([1, 2])), TypeError, "^x: .*mask"),
