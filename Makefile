@@ -14,7 +14,7 @@ help:
 	@echo 'make book     verify every notebook, then build the site into _build/html'
 	@echo 'make read     the same, then serve it on this machine and open a browser'
 	@echo 'make lab      open the chapters in JupyterLab'
-	@echo 'make test     everything that CI checks'
+	@echo 'make test     run all tests'
 	@echo 'make oracles  install PyTorch for the tests that compare with it'
 	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
 	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
