@@ -63,8 +63,8 @@ def altered_data(book):
 
 
 def altered_library(book):
-    book.replace("deviations = x - mean", "deviations = x + mean", "lnlib/layer_norm.py")
-    return ["cell 3 (In [2])", "stored:\n        variance [4.]", "came out:\n        variance [68.]"]
+    book.replace("rows -= rest", "rows += rest", "lnlib/layer_norm.py")
+    return ["cell 3 (In [2])", "stored:\n        variance [4.]", "came out:\n        variance [20.]"]
 
 
 def stripped_notebook(book):
