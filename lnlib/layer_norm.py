@@ -89,7 +89,7 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         gradient.sum_into(dgamma, times=x_hat)
         gradient.sum_into(dbeta)
         gradient *= gamma
-        center(gradient)  # the derivative of centering; in this order equal gradients give zeros
+        center(gradient)  # the derivative of centering; first, so that equal gradients leave nothing
         back_through_squeeze(gradient, x_hat, guarded_std)
         gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma, dbeta

@@ -63,7 +63,7 @@ class PerFeature:
     """One number a feature, such as gamma: an array of the normalized shape, used as float64."""
 
     def __init__(self, parameter):
-        self._parameter = parameter
+        self._parameter, self.narrow = parameter, _is_narrow(parameter)
 
     def at(self, part):
         return np.asarray(self._parameter[part], np.float64, order="C").reshape(-1)
@@ -87,8 +87,7 @@ class Rows:
         self._order, self._parts, self._size, self._memory = order, parts, size, memory
         self._source = array.transpose(order)[block]
         self._count = self._source.size // size
-        # float16 and float32 leave so many digits of float64 free that sums need no care.
-        self._narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
+        self._narrow = _is_narrow(array)
         self._steps = []
         self._held = self._read(parts[0]) if len(parts) == 1 else None
 
@@ -122,7 +121,8 @@ class Rows:
         return self._do(np.subtract, other)
 
     def __imul__(self, other):
-        self._narrow = self._narrow and not isinstance(other, PerFeature)
+        if isinstance(other, PerFeature):
+            self._narrow = self._narrow and other.narrow
         return self._do(np.multiply, other)
 
     def move_origin(self):
@@ -145,7 +145,8 @@ class Rows:
             return
         largest = np.maximum(self._largest(axis=-1), np.ldexp(np.sqrt(self._own_eps), -self.exponent))
         unsafe = (largest > SAFE) | (largest < 1 / SAFE)
-        self._change_unit(np.where(unsafe, np.frexp(largest)[1], 0))
+        if unsafe.any():
+            self._change_unit(np.where(unsafe, np.frexp(largest)[1], 0))
 
     def _change_unit(self, power):
         self._do(np.ldexp, -power)
@@ -179,6 +180,11 @@ class Rows:
             values, piece = self.at(part), target[(..., *part)]
             values = values if isinstance(exponent, int) else np.ldexp(values, exponent)
             piece[...] = values.reshape(piece.shape)
+
+
+def _is_narrow(array):
+    """Tell whether the numbers leave so much of float64 free that their sums and products need no care."""
+    return array.dtype.kind == "f" and array.dtype.itemsize < 8
 
 
 def _row_sums(a, b, narrow):

@@ -135,9 +135,10 @@ def test_a_scale_of_x_divides_dx_to_the_last_bit(backward, power):
 def test_a_scale_of_dy_multiplies_every_gradient_to_the_last_bit(backward, power):
     rng = np.random.default_rng(6)
     x, dy, gamma = rng.normal(size=(3, 6))
-    results, scaled = backward(dy, x, gamma), backward(np.ldexp(dy, power), x, gamma)
-    for result, after in zip(results, scaled, strict=True):
-        np.testing.assert_array_equal(after, np.ldexp(result, power))
+    for gamma in (gamma, np.float32(gamma)):
+        results, scaled = backward(dy, x, gamma), backward(np.ldexp(dy, power), x, gamma)
+        for result, after in zip(results, scaled, strict=True):
+            np.testing.assert_array_equal(after, np.ldexp(result, power))
 
 
 def test_a_common_part_of_dy_has_no_effect_however_large():
