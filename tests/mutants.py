@@ -66,7 +66,7 @@ def all_changes():
 
 
 def _bare(line):
-    """Return a line without indentation and comment, and with single spaces, as Cosmic Ray writes none."""
+    """Return a line without indentation and comment; Cosmic Ray adds spaces, so runs of them become one."""
     return " ".join(line.split("  #")[0].split())
 
 
