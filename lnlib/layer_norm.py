@@ -1,9 +1,7 @@
 """Layer normalization, forward and backward.
 
-Source of the formulas: Ba, Kiros and Hinton, "Layer Normalization", 2016,
-https://arxiv.org/abs/1607.06450, sections 3 and 3.1, with eps inside the root as all common
-implementations have it. The backward follows from them by the chain rule.
-
+Source of the formulas: Ba, Kiros and Hinton, "Layer Normalization", 2016, https://arxiv.org/abs/1607.06450,
+sections 3 and 3.1, with eps inside the root as all common implementations have it, and the chain rule.
 Read `rows` as a float64 array of shape (rows, features). `lnlib.rows` says why it is more than that.
 """
 
@@ -12,8 +10,8 @@ from numbers import Integral
 
 import numpy as np
 
-from lnlib.checks import checked_axes, checked_eps, normalized_shape, real_array
-from lnlib.rows import PerFeature, blocks, numerics, result_of
+from lnlib.checks import checked, checked_eps, real_array
+from lnlib.rows import blocks, numerics, result_of
 
 
 def center(rows):
@@ -30,7 +28,7 @@ def squeeze_and_guard(rows):
     # number of features): the row is all there is, nothing was sampled.
     mean_square = rows.mean(times=rows)
     guarded = np.sqrt(mean_square + rows.eps)
-    rows *= 1 / guarded + 0 * guarded  # NaN for a row that holds an infinity, else 1 / guarded
+    rows *= 1 / guarded
     return mean_square, guarded
 
 
@@ -38,22 +36,20 @@ def squeeze_and_guard(rows):
 def layer_norm(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
     """Return gamma * (x - mean) / sqrt(variance + eps) + beta, each row by its own statistics.
 
-    x : array_like of float16, float32 or float64, which keep their dtype, or of integers, which are
-        taken as float64; any shape with at least one axis. Never changed.
-    gamma, beta : scale and shift, one number a feature: array_like of exactly the normalized shape,
-        which is x's sizes along `axis`, axes ascending. Left out, they act as ones and zeros.
+    x : array_like of float16, float32, float64 or integers (taken as float64), any shape but ().
+    gamma, beta : array_like of exactly the normalized shape, which is x's sizes along `axis`, axes
+        ascending. Left out, they act as ones and zeros.
     axis : int or tuple of int, the axes whose values make a row: they share one mean and variance.
-    eps : zero or more, added to the variance (in its unit, x's unit squared) before the root. With
-        eps = 0 a row of equal values is 0/0 and comes back as NaN.
+    eps : zero or more, in the unit of the variance, x's unit squared. With eps = 0 a row of equal
+        values is 0/0 and comes back as NaN.
 
     Returns an array of x's shape and dtype (float64 for integers). A row is bitwise the same alone,
     in any batch and in any memory layout; one with NaN or an infinity in x is NaN, and touches no
     other. The error is at most 1e-14 (float64), 1e-6 (float32) or the step to the next number
     (float16), times the largest of 1, the row's outputs, and max |gamma| * max |normalized|.
 
-    Raises TypeError if x, gamma or beta holds other numbers, axis no integers, or eps is no real
-    number; ValueError if gamma or beta has another shape, an axis is out of range or named twice,
-    a row has no features, eps is negative, NaN or infinite, or x is a ragged list.
+    Raises TypeError if an argument holds other numbers; ValueError for another shape, a row without
+    features, an axis out of range or named twice, and an eps that is negative, NaN or infinite.
     """
     x, axes, eps, gamma, beta = checked(x, axis, eps, gamma=gamma, beta=beta)
     y = result_of(x)
@@ -76,13 +72,13 @@ def layer_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
         dgamma = sum over rows of dy * x_hat        dbeta = sum over rows of dy
     x_hat is computed from x again, since y does not determine it where gamma is zero.
 
-    dy has the shape of x, and dy * gamma fits float64; the other arguments are those of `layer_norm`,
-    and so are the errors. dx has the shape and dtype of x (float64 for integers), and the unit of dy
-    over that of x. dgamma and dbeta, sums over the batch, have the normalized shape and are float64.
+    dy has the shape of x, and dy * gamma fits float64; the rest is as in `layer_norm`, errors too.
+    dx has the shape and dtype of x (float64 for integers), and the unit of dy over that of x. dgamma
+    and dbeta, sums over the batch, have the normalized shape and are float64.
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
-    dx, (dgamma, dbeta) = result_of(x), np.zeros((2, *normalized_shape(x, axes)))
+    dx, (dgamma, dbeta) = result_of(x), np.zeros((2, *(x.shape[a] for a in axes)))
     for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
         center(x_hat)
         _, guarded_std = squeeze_and_guard(x_hat)
@@ -108,8 +104,8 @@ class LayerNormSteps:
     """Every quantity on the way from a row to its layer norm.
 
     mean, variance, std and guarded_std are one number a row, with the normalized axes kept at size 1
-    so that NumPy broadcasts them back; the other fields have the shape of x. All are float64 but for
-    output. normalized has no unit, variance (and so eps) has x's unit squared, the others have x's.
+    to broadcast back; the other fields have the shape of x. All are float64 but for output.
+    normalized has no unit, variance (and so eps) has x's unit squared, the others have x's.
     """
 
     mean: np.ndarray
@@ -146,8 +142,8 @@ def layer_norm_steps(x, gamma=None, beta=None, *, axis=-1, eps=1e-5):
 class LayerNorm:
     """A layer that normalizes the last axis and owns what training would learn.
 
-    Its parameters `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,).
-    Mean and variance come from each input anew. `backward` fills `dgamma` and `dbeta`.
+    `gamma` (ones) and `beta` (zeros) are float64 arrays of shape (num_features,), and so are `dgamma`
+    and `dbeta`, which `backward` fills. Errors are those of the functions.
     """
 
     def __init__(self, num_features, eps=1e-5):
@@ -155,16 +151,11 @@ class LayerNorm:
             raise TypeError(f"num_features: expected an integer, got {num_features!r}")
         if num_features < 1:
             raise ValueError(f"num_features: expected at least 1, got {num_features}")
-        self.eps = checked_eps(eps)
-        self.gamma, self.beta = np.ones(num_features), np.zeros(num_features)
+        self.gamma, self.beta, self.eps = np.ones(num_features), np.zeros(num_features), checked_eps(eps)
         self.dgamma = self.dbeta = self._x = None
 
     def __call__(self, x):
-        """Return the layer norm of x, shape (..., num_features).
-
-        Keeps x itself, no copy: do not change it before `backward`. Raises ValueError
-        if the last axis of x has another size, and what `layer_norm` raises.
-        """
+        """Return the layer norm of x, shape (..., num_features). Do not change x before `backward`."""
         x = real_array("x", x)
         if x.shape[-1:] != self.gamma.shape:
             raise ValueError(f"x: expected shape (..., {self.gamma.size}), got {x.shape}")
@@ -173,20 +164,8 @@ class LayerNorm:
         return y
 
     def backward(self, dy):
-        """Return dx for the last x, given dy of its shape; set dgamma and dbeta, (num_features,).
-
-        Raises RuntimeError if there was no x, and what `layer_norm_backward` raises.
-        """
+        """Return dx for the last x, and set dgamma and dbeta; RuntimeError if there was no x."""
         if self._x is None:
             raise RuntimeError("backward: expected a call of the layer with an x before it")
         dx, self.dgamma, self.dbeta = layer_norm_backward(dy, self._x, self.gamma, eps=self.eps)
         return dx
-
-
-def checked(x, axis, eps, **parameters):
-    """Return x, axes and eps after their checks, and the parameters in the form that `Rows` take."""
-    x = real_array("x", x)
-    axes = checked_axes(x, axis)
-    shape = normalized_shape(x, axes)
-    arrays = (None if p is None else PerFeature(real_array(n, p, shape)) for n, p in parameters.items())
-    return x, axes, checked_eps(eps), *arrays

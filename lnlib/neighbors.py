@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lnlib.checks import checked_eps, normalized_shape, real_array
-from lnlib.layer_norm import back_through_squeeze, center, checked, squeeze_and_guard
+from lnlib.checks import checked, checked_eps, real_array
+from lnlib.layer_norm import back_through_squeeze, center, squeeze_and_guard
 from lnlib.rows import blocks, numerics, result_of
 
 
@@ -11,14 +11,13 @@ from lnlib.rows import blocks, numerics, result_of
 def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5):
     """Return gamma * x / sqrt(mean(x**2) + eps): layer norm without centering and without beta.
 
-    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019,
-    https://arxiv.org/abs/1910.07467, equation 4, with eps inside the root. Arguments, result and
-    errors are those of `layer_norm`. With eps = 0 it is a row of zeros that comes back as NaN.
+    Source: Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019, https://arxiv.org/abs/1910.07467,
+    equation 4, with eps inside the root. Arguments, result and errors are those of `layer_norm`. With
+    eps = 0 a row of zeros comes back as NaN; in a row with an infinity the finite values become zeros.
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     y = result_of(x)
     for rows in blocks(x, axes, eps):
-        rows.choose_unit()
         squeeze_and_guard(rows)
         rows *= gamma
         rows.write(y)
@@ -29,19 +28,15 @@ def rms_norm(x, gamma=None, *, axis=-1, eps=1e-5):
 def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
     """Return dx and dgamma, the gradients of sum(dy * rms_norm(x, gamma)).
 
-    With x_hat the normalized x, dx_hat = gamma * dy and the mean over each row, dx is
-    (dx_hat - x_hat * mean(dx_hat * x_hat)) / sqrt(mean(x**2) + eps), and dgamma the sum over rows
-    of dy * x_hat. Arguments, results and errors are those of `layer_norm_backward`.
+    As in `layer_norm_backward`, but dx = (dx_hat - x_hat * mean(dx_hat * x_hat)) / sqrt(mean(x**2) + eps).
     """
     x, axes, eps, gamma = checked(x, axis, eps, gamma=gamma)
     dy = real_array("dy", dy, x.shape)
-    dx, dgamma = result_of(x), np.zeros(normalized_shape(x, axes))
+    dx, dgamma = result_of(x), np.zeros([x.shape[a] for a in axes])
     for x_hat, gradient in zip(blocks(x, axes, eps), blocks(dy, axes)):
-        x_hat.choose_unit()
         _, guarded_rms = squeeze_and_guard(x_hat)
         gradient.sum_into(dgamma, times=x_hat)
         gradient *= gamma
-        gradient.choose_unit()
         back_through_squeeze(gradient, x_hat, guarded_rms)
         gradient.write(dx, gradient.exponent - x_hat.exponent)
     return dx, dgamma
@@ -51,12 +46,9 @@ def rms_norm_backward(dy, x, gamma=None, *, axis=-1, eps=1e-5):
 def batch_norm(x, gamma=None, beta=None, *, eps=1e-5):
     """Return layer norm turned around: each feature by its statistics over the batch.
 
-    Mean and variance run over every axis but the last, as in training; no running averages are
-    kept. gamma and beta have one number a feature, shape (features,). Otherwise arguments, result
-    and errors are those of `layer_norm`; x has at least two axes.
-
-    Source: Ioffe and Szegedy, "Batch Normalization", 2015, https://arxiv.org/abs/1502.03167,
-    algorithm 1.
+    Source: Ioffe and Szegedy, "Batch Normalization", 2015, https://arxiv.org/abs/1502.03167, algorithm 1.
+    Mean and variance run over every axis but the last, as in training; no running averages are kept.
+    x has at least two axes; gamma and beta have shape (features,). The rest is as in `layer_norm`.
     """
     x, eps = real_array("x", x), checked_eps(eps)
     if x.ndim < 2:
