@@ -1,0 +1,17 @@
+"""The course's drawings.
+
+Each public function draws one picture from the numbers it is given and returns a `Drawing`,
+which a notebook shows as SVG and a screen reader reads as its alternative text.
+"""
+
+from lnlib.figures.blocks import block, rows_before_after
+from lnlib.figures.curves import spread_after
+from lnlib.figures.rows import balance, number_lines, squares
+from lnlib.figures.style import (
+    COLORS, DECIMALS, FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, Drawing,
+)
+
+__all__ = [
+    "COLORS", "DECIMALS", "FAINT", "INK", "MEAN", "NORMALIZED", "OUTPUT", "PAPER", "RAW", "SPREAD",
+    "Drawing", "balance", "block", "number_lines", "rows_before_after", "spread_after", "squares",
+]
