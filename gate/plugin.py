@@ -79,7 +79,7 @@ class KernelItem(pytest.Item):
             evaluate=lambda expression: self.call(f"{CALL}.evaluate({expression!r}, globals())"),
             known=lambda: self.call(f"{CALL}.known_values(globals())"),
             run_code=run_code,
-            run_snippet=lambda code: self.call(f"{CALL}.run_snippet({code!r}, globals())"),
+            run_snippet=lambda code: self.call(f"{CALL}.run_snippet({code!r}, dict(globals()))"),
         )
         name = notebooks.cell_name(self.parent.nb, cell)
         return [(f"{name}, line {line}", message) for line, message in found]

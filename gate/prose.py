@@ -18,7 +18,8 @@ A Markdown page, which has no cells, computes its variables in a comment as well
     x = [2, 2, 6, 6]
     -->
 
-A fenced snippet with >>> prompts is run, and what it shows is compared.
+A fenced snippet with >>> prompts is run, and what it shows is compared. On a Markdown page its
+variables stay, for snippets and checks below it. In a notebook they go: no cell may depend on them.
 
 Not results, and so not checked: subscripts and exponents (but 10^{-5} is a number), digits that
 are part of a name, list markers, link targets, shell commands, and what the short list
@@ -227,7 +228,7 @@ def known_values(namespace):
 
 
 def run_snippet(code, namespace):
-    """Run a snippet with >>> prompts; return what differs from what it shows, or ''."""
+    """Run a snippet with >>> prompts in the namespace; return what differs from what it shows, or ''."""
     if ">>>" not in code:
         return "nothing runs this Python snippet: write it with >>> prompts, or make it a cell"
     parts = doctest.DocTestParser().parse(code)
@@ -236,6 +237,7 @@ def run_snippet(code, namespace):
     report = []
     test = doctest.DocTestParser().get_doctest(code, namespace, "snippet", None, 0)
     doctest.DocTestRunner(verbose=False).run(test, out=report.append, clear_globs=False)
+    namespace.update(test.globs)  # doctest works on a copy
     return "\n".join(line for line in "".join(report).splitlines() if not set(line) <= {"*"})
 
 

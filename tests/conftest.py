@@ -101,6 +101,7 @@ def verified_book(tmp_path_factory):
         shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "_config.yml", book.folder)
     book.path("").mkdir()
+    shutil.copy(ROOT / "chapters" / "references.bib", book.path(""))  # the settings name it
     book.path("index.md").write_text(INDEX, "utf-8")
     write_notebook(book.path("alpha.ipynb"), ALPHA)
     write_notebook(book.path("beta.ipynb"), BETA)

@@ -138,6 +138,16 @@ def test_an_alteration_stops_the_build(book, alter):
     assert "one thing does not hold" in result.stderr or alter in (stripped_notebook, altered_library)
 
 
+def test_names_of_a_snippet_stay_on_a_page_and_go_in_a_notebook(book):
+    snippet = "```python\n>>> total = 4 * 4\n```\n\nTogether 16.\n\n<!-- check: total -->\n"
+    page = book.path("index.md")
+    page.write_text(page.read_text("utf-8") + snippet, "utf-8")
+    assert findings(book, "index.md") == ""
+    book.change(lambda cells: cells[0].update(source="# Beta\n\n" + snippet), "beta.ipynb")
+    message = findings(book, "beta.ipynb")
+    assert "chapters/beta.ipynb, cell 1" in message and "name 'total' is not defined" in message
+
+
 def test_a_single_page_is_not_built_past_the_gate(book):
     altered_number(book)
     result = book.build("chapters/alpha.ipynb")
