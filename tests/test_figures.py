@@ -16,6 +16,7 @@ def draw_all(x=ROW):
     steps = layer_norm_steps(x)
     widths = np.logspace(-3, 1, 9)
     rows = np.outer(widths, steps.normalized)
+    factors = np.array([-1, -1e-3, 0, 1e-3, 1])
     block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
     return {
         "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
@@ -26,6 +27,14 @@ def draw_all(x=ROW):
         ),
         "block": figures.block((2, 4, 768), lit=(1, 2)),
         "rows_before_after": figures.rows_before_after(block, layer_norm(block)),
+        "rounded_on_the_way": figures.rounded_on_the_way(0.34 * x[0] + 0.1234, gamma=2, beta=1, places=2),
+        "merged": figures.merged([x, 2 * x + 7], [steps.normalized] * 2, [x, x]),
+        "over_factors": figures.over_factors(
+            factors, layer_norm(np.outer(factors, x)), layer_norm(np.outer(factors, x), eps=0), eps=1e-5
+        ),
+        "shielded": figures.shielded(widths, widths + x[0], 1 / widths, marks=(4, 8)),
+        "guard_triangles": figures.guard_triangles([0.3 * x[0], 0.1], [0.9, 0.5], eps=0.01),
+        "company": figures.company([("layer norm", [x, x]), ("batch norm", [x, x / 2])], ["alone", "batch A"]),
     }
 
 
