@@ -25,7 +25,7 @@ def rounded_on_the_way(value, *, gamma, beta, places):
     reach = max(1.5, abs(gamma * off) + 0.7)
     figure = Figure(figsize=(WIDTH, 2.9))
     ax = figure.add_axes((0.02, 0.02, 0.96, 0.96), xlim=(-reach, reach), ylim=(-0.75, 2.6))
-    ax.annotate("", (0, 0.34), (0, 1.52), arrowprops={"arrowstyle": "-|>", "color": INK, "ls": "--"})
+    ax.annotate("", (0, 0.34), (0, 1.25), arrowprops={"arrowstyle": "-|>", "color": INK, "ls": "--"})
     ax.annotate("", (gamma * off, 0.34), (off, 1.52), arrowprops={"arrowstyle": "-|>", "color": INK})
     lines = (
         (1.7, "normalized", off, rounded, NORMALIZED),
@@ -137,11 +137,13 @@ def shielded(factors, outputs, gradients, marks):
         ax.plot(np.take(factors, marks), np.take(sizes, marks), marker, ms=8, color=color)
         for m in marks:
             ax.annotate(number(sizes[m]), (factors[m], sizes[m]), (4, 5), textcoords="offset points", color=color)
-    ax.set_xscale("log", subs=[])
-    ax.set_yscale("log", subs=[])
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
     for ticks, set_ticks in ((np.logspace(-3, 3, 7), ax.set_xticks), (np.logspace(-4, 2, 4), ax.set_yticks)):
         set_ticks(ticks, [f"{t:g}" for t in ticks], fontsize=8)
-    ax.annotate("output", (factors[-1], outputs[-1]), (0, 6), textcoords="offset points", ha="right", color=NORMALIZED, fontweight="bold")
+    ax.annotate("output", (factors[0], outputs[0]), (6, -8), textcoords="offset points", va="top", color=NORMALIZED, fontweight="bold")
     ax.annotate("gradient", (factors[0], gradients[0]), (6, 6), textcoords="offset points", fontweight="bold")
     ax.set(xlabel="the row is multiplied by", ylabel="largest size")
     values = "; ".join(f"at {number(factors[m])} the output is {number(outputs[m])}, the gradient {number(gradients[m])}" for m in marks)
@@ -158,19 +160,20 @@ def guard_triangles(stds, afters, *, eps):
 
     stds: from wide to narrow; afters: the std that each row comes out with.
     """
-    root, inch = eps**0.5, 0.44
-    figure = Figure(figsize=(WIDTH, 1.9))
-    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH / inch), ylim=(-2.6, 1.9 / inch - 2.6))
+    root, inch = eps**0.5, 0.4
+    figure = Figure(figsize=(WIDTH, 1.75))
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH / inch), ylim=(-3, 1.75 / inch - 3))
     widths = np.asarray(stds) / root
-    room = (WIDTH / inch - widths[0] - 1) / (len(widths) - 0.5)
-    starts = 0.9 + np.concatenate([[0], widths[0] + room * np.arange(0.85, len(widths) - 0.5)])
+    middles = np.linspace(0.6 + widths[0] / 2, WIDTH / inch - 1.6, len(widths))
+    middles[1:-1] += 0.6  # room for the labels of the first triangle
+    starts = middles - widths / 2
     for i, (start, width, std, after) in enumerate(zip(starts, widths, stds, afters)):
         ax.plot([start, start + width], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt")
         ax.plot([start + width, start + width], [0, 1], color=MEAN, lw=2)
         ax.plot([start, start + width], [0, 1], color=INK, lw=2)
         middle = start + width / 2
-        ax.annotate(f"std {number(std)}", (middle, -0.3), ha="center", va="top", fontsize=9, color=SPREAD)
-        ax.annotate(f"std after\n{after:.3f}", (middle, -1.1), ha="center", va="top", fontsize=9, color=NORMALIZED, fontweight="bold")
+        ax.annotate(f"std\n{number(std)}", (middle, -0.3), ha="center", va="top", fontsize=9, color=SPREAD)
+        ax.annotate(f"std after\n{after:.3f}", (middle, -1.7), ha="center", va="top", fontsize=9, color=NORMALIZED, fontweight="bold")
         if i == 0:
             ax.annotate("root\nof eps", (start + width, 0.5), (5, 0), textcoords="offset points", va="center", fontsize=9, color=MEAN)
             ax.annotate("guarded std", (middle, 0.5), (-4, 5), textcoords="offset points", ha="right", va="bottom", fontsize=9)
@@ -212,4 +215,62 @@ def company(panels, batches):
     return figure, (
         f"{len(panels)} panels. Each shows what one row becomes in {len(batches)} batches, with a line for each of its features, "
         f"which is straight if the batch does not matter. " + " ".join(reports)
+    )
+
+
+@drawing
+def side_by_side(rows):
+    """Draw rows on number lines to one scale, each with its std; labels alternate so that none collide.
+
+    rows: list of (title, values), from top to bottom.
+    """
+    figure = Figure(figsize=(WIDTH, 1.1 * len(rows) + 0.3))
+    reach = 1.2 * max(np.abs(values).max() for _, values in rows)
+    ax = figure.add_axes((0, 0, 1, 1), xlim=(-reach, reach), ylim=(-1.1, 1.6 * len(rows) - 0.4))
+    for y, (title, values) in zip(1.6 * np.arange(len(rows))[::-1], rows):
+        mean, std = np.mean(values), np.std(values)
+        ax.plot([-reach, reach], [y, y], color=FAINT, lw=1)
+        ax.plot([mean - std, mean + std], [y, y], color=SPREAD, lw=5, solid_capstyle="butt")
+        ax.plot(values, np.full(len(values), y), "o", ms=8, color=NORMALIZED, zorder=3)
+        for i, value in enumerate(np.sort(values)):
+            side = 1 - 2 * (i % 2)
+            ax.annotate(number(value), (value, y), (0, 7 * side), textcoords="offset points", ha="center",
+                        va="bottom" if side > 0 else "top", fontsize=9)
+        ax.annotate(title, (-reach, y + 0.68), (4, 0), textcoords="offset points", color=NORMALIZED, fontweight="bold")
+    ax.annotate("thick bar: one std to each side of the mean", (0, -0.65), ha="center", va="top", fontsize=9)
+    ax.set_axis_off()
+    each = "; ".join(f"{title}: {row(values)}, std {number(np.std(values))}" for title, values in rows)
+    return figure, f"{len(rows)} rows on number lines, one below the other, to one scale. {each}."
+
+
+@drawing
+def fork(gaps, with_eps, without_eps, *, eps, pairs):
+    """Draw both normalized values of a row of two against the gap between them.
+
+    gaps: ascending; with_eps, without_eps: a normalized row for each, the smaller number first.
+    pairs: list of (label, gap, normalized row) to point at.
+    """
+    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
+    ax = figure.subplots()
+    ax.axhline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)))
+    for i in range(2):
+        ax.plot(gaps, without_eps[:, i], color=FAINT, ls=(0, (4, 3)), label=None if i else "eps = 0")
+        ax.plot(gaps, with_eps[:, i], color=NORMALIZED, lw=2.4, label=None if i else f"eps = {eps:g}")
+    for label, gap, values in pairs:
+        ax.plot([gap, gap], values, "o:", color=NORMALIZED, ms=8, lw=1.2)
+        top = np.max(values)
+        ax.annotate(label, (gap, top), (0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=9)
+    ax.annotate("larger number", (gaps[0], 1.08), fontsize=9)
+    ax.annotate("smaller number", (gaps[0], -1.08), fontsize=9, va="top")
+    ax.set_xscale("log")
+    ax.xaxis.set_minor_locator(NullLocator())
+    ticks = [1e-5, 1e-3, 1e-1, 10]
+    ax.set_xticks(ticks, [np.format_float_positional(t, trim="-") for t in ticks], fontsize=8)
+    ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 1.75), yticks=[-1, 0, 1])
+    ax.legend(frameon=False, loc="lower right", labelcolor=INK, bbox_to_anchor=(1, 0.16))
+    each = "; ".join(f"{label}, gap {number(gap)}, gives {row(values)}" for label, gap, values in pairs)
+    return figure, (
+        f"Two curves, the normalized values of two numbers, against the gap between them. With eps = 0 they are level at "
+        f"{number(without_eps[-1, 0])} and {number(without_eps[-1, 1])}. With eps = {eps:f} they agree with that on the right, and close "
+        f"like the prongs of a fork toward 0 on the left, where the gap is small. {each}."
     )
