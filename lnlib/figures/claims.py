@@ -6,7 +6,7 @@ from matplotlib.ticker import NullLocator
 import numpy as np
 
 from lnlib.figures.style import (
-    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, drawing, number, row, tidy,
+    FAINT, INK, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, drawing, number, row, tidy,
 )
 
 
@@ -169,13 +169,13 @@ def guard_triangles(stds, afters, *, eps):
     starts = middles - widths / 2
     for i, (start, width, std, after) in enumerate(zip(starts, widths, stds, afters)):
         ax.plot([start, start + width], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt")
-        ax.plot([start + width, start + width], [0, 1], color=MEAN, lw=2)
+        ax.plot([start + width, start + width], [0, 1], color=FAINT, lw=2.4)
         ax.plot([start, start + width], [0, 1], color=INK, lw=2)
         middle = start + width / 2
         ax.annotate(f"std\n{number(std)}", (middle, -0.3), ha="center", va="top", fontsize=9, color=SPREAD)
         ax.annotate(f"std after\n{after:.3f}", (middle, -1.7), ha="center", va="top", fontsize=9, color=NORMALIZED, fontweight="bold")
         if i == 0:
-            ax.annotate("root\nof eps", (start + width, 0.5), (5, 0), textcoords="offset points", va="center", fontsize=9, color=MEAN)
+            ax.annotate("root\nof eps", (start + width, 0.5), (5, 0), textcoords="offset points", va="center", fontsize=9)
             ax.annotate("guarded std", (middle, 0.5), (-4, 5), textcoords="offset points", ha="right", va="bottom", fontsize=9)
     ax.set_axis_off()
     each = "; ".join(f"std {number(s)} gives {a:.3f}" for s, a in zip(stds, afters))
@@ -259,7 +259,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     for label, gap, values in pairs:
         ax.plot([gap, gap], values, "o:", color=NORMALIZED, ms=8, lw=1.2)
         top = np.max(values)
-        ax.annotate(label, (gap, top), (0, 8), textcoords="offset points", ha="center", va="bottom", fontsize=9)
+        ax.annotate(label, (gap, top), (3, 8), textcoords="offset points", ha="right", va="bottom", fontsize=9)
     ax.annotate("larger number", (gaps[0], 1.08), fontsize=9)
     ax.annotate("smaller number", (gaps[0], -1.08), fontsize=9, va="top")
     ax.set_xscale("log")
@@ -267,7 +267,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ticks = [1e-5, 1e-3, 1e-1, 10]
     ax.set_xticks(ticks, [np.format_float_positional(t, trim="-") for t in ticks], fontsize=8)
     ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 1.75), yticks=[-1, 0, 1])
-    ax.legend(frameon=False, loc="lower right", labelcolor=INK, bbox_to_anchor=(1, 0.16))
+    ax.legend(facecolor=PAPER, edgecolor="none", framealpha=1, loc="center right", bbox_to_anchor=(0.88, 0.5), labelcolor=INK)
     each = "; ".join(f"{label}, gap {number(gap)}, gives {row(values)}" for label, gap, values in pairs)
     return figure, (
         f"Two curves, the normalized values of two numbers, against the gap between them. With eps = 0 they are level at "
