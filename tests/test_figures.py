@@ -108,6 +108,21 @@ def test_squares_are_squares_on_the_page():
         assert abs(x1 - x0) == pytest.approx(abs(y2 - y0), abs=0.01)
 
 
+def test_triangles_are_right_and_to_one_scale():
+    svg = figures.guard_triangles([2.0, 0.5], [0.894, 0.447], eps=1.0).svg
+    sides = re.findall(r'<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) ([\d.]+) \n" [^>]*style="fill: none', svg)
+    (base, upright, slanted), (narrow, same, _) = np.array(sides, float).reshape(2, 3, 4)
+    assert base[1] == base[3] and upright[0] == upright[2]
+    assert [*base[:2], *upright[2:]] == slanted.tolist()
+    assert base[2] - base[0] == pytest.approx(2 * (upright[1] - upright[3]), abs=0.01)
+    assert narrow[2] - narrow[0] == pytest.approx(0.5 * (same[1] - same[3]), abs=0.01)
+
+
+@pytest.mark.parametrize("batches, word", [(np.outer([1, 1], ROW), "straight"), (np.outer([1, 2], ROW), "bent")])
+def test_lines_of_a_row_in_company_are_called_what_they_are(batches, word):
+    assert f"norm, {word} lines" in figures.company([("norm", batches)], ["alone", "batch"]).alt
+
+
 def luminance(color):
     channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]

@@ -36,13 +36,14 @@ def rounded_on_the_way(value, *, gamma, beta, places):
         ax.add_patch(Rectangle((np.round(exact) - 0.5, y - 0.42), 1, 0.6, fc=color, alpha=0.2, ec="none"))
         for place in np.arange(-np.floor(reach), reach):
             ax.plot([place, place], [y - 0.1, y], color=FAINT, lw=1)
-            ax.annotate(_fixed(center + place * unit, places), (place, y - 0.15), ha="center", va="top", fontsize=9)
+            label = _fixed(center + place * unit, places)
+            ax.annotate(label, (place, y - 0.15), ha="center", va="top", fontsize=9)
         ax.plot(0, y, "s", ms=9, mfc=PAPER, mec=color, mew=2, zorder=4)
         ax.plot(exact, y, "o", ms=9, color=color, zorder=5)
         ax.annotate(title, (-reach, y + 0.3), color=color, fontweight="bold")
     for place, name in ((0, "rounded"), (off, "exact")):
-        side = 1 if (place or 1) * off >= 0 and name == "exact" else -1
-        ax.annotate(name, (place, 2.05), (3 * side, 0), textcoords="offset points", fontsize=9, ha="left" if side > 0 else "right")
+        align = "left" if (name == "exact") == (off >= 0) else "right"
+        ax.annotate(name, (place, 2.05), fontsize=9, ha=align)
     ax.set_axis_off()
     late, early = np.round(gamma * value + beta, places), gamma * rounded + beta
     return figure, (
@@ -63,13 +64,16 @@ def merged(rows, normalized, restored):
     styles = ({"marker": "s", "ms": 11, "mew": 1.6}, {"marker": "o", "ms": 6})
     for j, style in enumerate(styles):
         for (top, start, _), (bottom, end, _) in zip(levels, levels[1:]):
-            ax.plot([start[j], end[j]], [top, bottom], color=FAINT, lw=1, ls=(0, (4, 2)) if j == 0 else "-", zorder=1)
+            dashes = "-" if j else (0, (4, 2))
+            ax.plot([start[j], end[j]], [top, bottom], color=FAINT, lw=1, ls=dashes, zorder=1)
         for y, values, color in levels:
-            ax.plot(values[j], np.full(len(values[j]), y), ls="", mfc=PAPER if j == 0 else color, mec=color, zorder=3 + j, **style)
+            heights = np.full(len(values[j]), y)
+            ax.plot(values[j], heights, ls="", mfc=color if j else PAPER, mec=color, zorder=3 + j, **style)
     low, high = min(map(np.min, (rows, normalized))), np.max(rows)
     for y, values, _ in levels[::2]:
         for value in dict.fromkeys(np.ravel(tidy(values)).round(3)):
-            ax.annotate(number(value), (value, y), (0, 9 if y else -9), textcoords="offset points", ha="center", va="bottom" if y else "top")
+            ax.annotate(number(value), (value, y), (0, 9 if y else -9), textcoords="offset points",
+                        ha="center", va="bottom" if y else "top")
     ax.annotate("first row", (rows[0].mean(), 2.42), ha="center", color=RAW, fontweight="bold")
     ax.annotate("second row", (rows[1].mean(), 2.42), ha="center", color=RAW, fontweight="bold")
     middle = low + 0.53 * (high - low)
@@ -98,11 +102,12 @@ def over_factors(factors, with_eps, without_eps, *, eps):
     ax.axvline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)))
     for i, (solid, dashed) in enumerate(zip(with_eps.T, without_eps.T)):
         for side in (factors < 0, factors > 0):
-            ax.plot(factors[side], dashed[side], color=FAINT, ls=(0, (4, 3)), label="eps = 0" if i + side[0] == 0 else None)
+            label = None if i or side[0] else "eps = 0"
+            ax.plot(factors[side], dashed[side], color=FAINT, ls=(0, (4, 3)), label=label)
         ax.plot(factors, solid, color=NORMALIZED, lw=2.4, label=None if i else f"eps = {eps:g}")
         for end, align in ((0, "right"), (-1, "left")):
-            ax.annotate(f"feature {i + 1}", (factors[end], solid[end]), (4 if end else -4, 0), textcoords="offset points",
-                        ha=align, va="center", fontsize=8)
+            ax.annotate(f"feature {i + 1}", (factors[end], solid[end]), (4 if end else -4, 0),
+                        textcoords="offset points", ha=align, va="center", fontsize=8)
     ax.set_xscale("symlog", linthresh=1e-4, linscale=0.6)
     ax.xaxis.set_minor_locator(NullLocator())
     ticks = [-1, -0.01, 0, 0.01, 1]
@@ -143,10 +148,13 @@ def shielded(factors, outputs, gradients, marks):
         axis.set_minor_locator(NullLocator())
     for ticks, set_ticks in ((np.logspace(-3, 3, 7), ax.set_xticks), (np.logspace(-4, 2, 4), ax.set_yticks)):
         set_ticks(ticks, [f"{t:g}" for t in ticks], fontsize=8)
-    ax.annotate("output", (factors[0], outputs[0]), (6, -8), textcoords="offset points", va="top", color=NORMALIZED, fontweight="bold")
+    ax.annotate("output", (factors[0], outputs[0]), (6, -8), textcoords="offset points", va="top",
+                color=NORMALIZED, fontweight="bold")
     ax.annotate("gradient", (factors[0], gradients[0]), (6, 6), textcoords="offset points", fontweight="bold")
     ax.set(xlabel="the row is multiplied by", ylabel="largest size")
-    values = "; ".join(f"at {number(factors[m])} the output is {number(outputs[m])}, the gradient {number(gradients[m])}" for m in marks)
+    values = "; ".join(
+        f"at {number(factors[m])} the output is {number(outputs[m])}, the gradient {number(gradients[m])}" for m in marks
+    )
     return figure, (
         f"Two lines on logarithmic axes, against the factor a row is multiplied by, {number(factors[0])} to {number(factors[-1])}. "
         f"The largest output stays level, but at the left end, where it is {number(outputs[0])}. The largest gradient to the "
@@ -173,10 +181,13 @@ def guard_triangles(stds, afters, *, eps):
         ax.plot([start, start + width], [0, 1], color=INK, lw=2)
         middle = start + width / 2
         ax.annotate(f"std\n{number(std)}", (middle, -0.3), ha="center", va="top", fontsize=9, color=SPREAD)
-        ax.annotate(f"std after\n{after:.3f}", (middle, -1.7), ha="center", va="top", fontsize=9, color=NORMALIZED, fontweight="bold")
+        ax.annotate(f"std after\n{after:.3f}", (middle, -1.7), ha="center", va="top", fontsize=9,
+                    color=NORMALIZED, fontweight="bold")
         if i == 0:
-            ax.annotate("root\nof eps", (start + width, 0.5), (5, 0), textcoords="offset points", va="center", fontsize=9)
-            ax.annotate("guarded std", (middle, 0.5), (-4, 5), textcoords="offset points", ha="right", va="bottom", fontsize=9)
+            ax.annotate("root\nof eps", (start + width, 0.5), (5, 0), textcoords="offset points",
+                        va="center", fontsize=9)
+            ax.annotate("guarded std", (middle, 0.5), (-4, 5), textcoords="offset points",
+                        ha="right", va="bottom", fontsize=9)
     ax.set_axis_off()
     each = "; ".join(f"std {number(s)} gives {a:.3f}" for s, a in zip(stds, afters))
     return figure, (
@@ -201,7 +212,8 @@ def company(panels, batches):
         ax.hlines(heights, -2, 2, color=FAINT, lw=0.6)
         for i, values in enumerate(outputs.T):
             ax.plot(values, heights, "o-", color=NORMALIZED, ms=8, lw=1.6, zorder=3)
-            ax.annotate(f"{i + 1}", (values[-1], heights[-1]), (0, -7), textcoords="offset points", ha="center", va="top", fontsize=8)
+            ax.annotate(f"{i + 1}", (values[-1], heights[-1]), (0, -7), textcoords="offset points",
+                        ha="center", va="top", fontsize=8)
         same = (outputs == outputs[0]).all()
         ax.set_title(f"{title}: {'always the same' if same else 'depends on the batch'}", loc="left", fontsize=10,
                      color=NORMALIZED, fontweight="bold", pad=3)
@@ -236,7 +248,8 @@ def side_by_side(rows):
             side = 1 - 2 * (i % 2)
             ax.annotate(number(value), (value, y), (0, 7 * side), textcoords="offset points", ha="center",
                         va="bottom" if side > 0 else "top", fontsize=9)
-        ax.annotate(title, (-reach, y + 0.68), (4, 0), textcoords="offset points", color=NORMALIZED, fontweight="bold")
+        ax.annotate(title, (-reach, y + 0.68), (4, 0), textcoords="offset points",
+                    color=NORMALIZED, fontweight="bold")
     ax.annotate("thick bar: one std to each side of the mean", (0, -0.65), ha="center", va="top", fontsize=9)
     ax.set_axis_off()
     each = "; ".join(f"{title}: {row(values)}, std {number(np.std(values))}" for title, values in rows)
