@@ -121,10 +121,13 @@ def over_factors(factors, with_eps, without_eps, *, eps):
     ax.legend(frameon=False, loc="upper center", ncols=2, labelcolor=INK)
     middle = int(np.argmin(np.abs(factors)))
     return figure, (
-        f"{with_eps.shape[1]} curves, the normalized values of a row times k, for k from {number(factors[0])} to {number(factors[-1])}, "
-        f"on an axis that magnifies the surroundings of zero. On the right they are level at {row(with_eps[-1])}; on the "
+        f"{with_eps.shape[1]} curves, the normalized values of a row times k, for k from "
+        f"{number(factors[0])} to {number(factors[-1])}, "
+        f"on an axis that magnifies the surroundings of zero. On the right they are level at "
+        f"{row(with_eps[-1])}; on the "
         f"left at {row(with_eps[0])}: every sign is flipped. Near k = 0 the curves with eps leave those levels, and "
-        f"at k = {number(factors[middle])} they meet at {row(np.unique(tidy(with_eps[middle])))}. Without eps they stay level on "
+        f"at k = {number(factors[middle])} they meet at {row(np.unique(tidy(with_eps[middle])))}. "
+        "Without eps they stay level on "
         f"each side and jump."
     )
 
@@ -156,8 +159,10 @@ def shielded(factors, outputs, gradients, marks):
         f"at {number(factors[m])} the output is {number(outputs[m])}, the gradient {number(gradients[m])}" for m in marks
     )
     return figure, (
-        f"Two lines on logarithmic axes, against the factor a row is multiplied by, {number(factors[0])} to {number(factors[-1])}. "
-        f"The largest output stays level, but at the left end, where it is {number(outputs[0])}. The largest gradient to the "
+        f"Two lines on logarithmic axes, against the factor a row is multiplied by, "
+        f"{number(factors[0])} to {number(factors[-1])}. "
+        f"The largest output stays level, but at the left end, where it is {number(outputs[0])}. The "
+        "largest gradient to the "
         f"input falls all the way, from {number(gradients[0])} to {number(gradients[-1])}. In sizes: {values}."
     )
 
@@ -191,8 +196,10 @@ def guard_triangles(stds, afters, *, eps):
     ax.set_axis_off()
     each = "; ".join(f"std {number(s)} gives {a:.3f}" for s, a in zip(stds, afters))
     return figure, (
-        f"{len(stds)} right triangles to one scale. The upright side is the root of eps in all of them, {number(root)}; the "
-        f"side at the bottom is the std of a row, and the slanted side the guarded std. The std after layer norm is bottom "
+        f"{len(stds)} right triangles to one scale. The upright side is the root of eps in all of "
+        f"them, {number(root)}; the "
+        f"side at the bottom is the std of a row, and the slanted side the guarded std. The std after "
+        "layer norm is bottom "
         f"over slanted: {each}. The narrower the triangle, the smaller the share."
     )
 
@@ -225,7 +232,8 @@ def company(panels, batches):
         each = "; ".join(f"{name} {row(values)}" for name, values in zip(batches, np.round(outputs, 3)))
         reports.append(f"{title}, {'straight' if same else 'bent'} lines: {each}.")
     return figure, (
-        f"{len(panels)} panels. Each shows what one row becomes in {len(batches)} batches, with a line for each of its features, "
+        f"{len(panels)} panels. Each shows what one row becomes in {len(batches)} batches, with a "
+        "line for each of its features, "
         f"which is straight if the batch does not matter. " + " ".join(reports)
     )
 
@@ -280,10 +288,13 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ticks = [1e-5, 1e-3, 1e-1, 10]
     ax.set_xticks(ticks, [np.format_float_positional(t, trim="-") for t in ticks], fontsize=8)
     ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 1.75), yticks=[-1, 0, 1])
-    ax.legend(facecolor=PAPER, edgecolor="none", framealpha=1, loc="center right", bbox_to_anchor=(0.88, 0.5), labelcolor=INK)
+    ax.legend(facecolor=PAPER, edgecolor="none", framealpha=1, labelcolor=INK, loc="center right",
+              bbox_to_anchor=(0.88, 0.5))
     each = "; ".join(f"{label}, gap {number(gap)}, gives {row(values)}" for label, gap, values in pairs)
     return figure, (
-        f"Two curves, the normalized values of two numbers, against the gap between them. With eps = 0 they are level at "
-        f"{number(without_eps[-1, 0])} and {number(without_eps[-1, 1])}. With eps = {eps:f} they agree with that on the right, and close "
+        f"Two curves, the normalized values of two numbers, against the gap between them. With eps = "
+        "0 they are level at "
+        f"{number(without_eps[-1, 0])} and {number(without_eps[-1, 1])}. With eps = {eps:f} they "
+        "agree with that on the right, and close "
         f"like the prongs of a fork toward 0 on the left, where the gap is small. {each}."
     )
