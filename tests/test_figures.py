@@ -16,6 +16,7 @@ def draw_all(x=ROW):
     steps = layer_norm_steps(x)
     widths = np.logspace(-3, 1, 9)
     rows = np.outer(widths, steps.normalized)
+    factors = np.array([-1, -1e-3, 0, 1e-3, 1])
     block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
     return {
         "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
@@ -26,6 +27,18 @@ def draw_all(x=ROW):
         ),
         "block": figures.block((2, 4, 768), lit=(1, 2)),
         "rows_before_after": figures.rows_before_after(block, layer_norm(block)),
+        "rounded_on_the_way": figures.rounded_on_the_way(0.34 * x[0] + 0.1234, gamma=2, beta=1, places=2),
+        "merged": figures.merged([x, 2 * x + 7], [steps.normalized] * 2, [x, x]),
+        "over_factors": figures.over_factors(
+            factors, layer_norm(np.outer(factors, x)), layer_norm(np.outer(factors, x), eps=0), eps=1e-5
+        ),
+        "shielded": figures.shielded(widths, widths + x[0], 1 / widths, marks=(4, 8)),
+        "guard_triangles": figures.guard_triangles([0.3 * x[0], 0.1], [0.9, 0.5], eps=0.01),
+        "side_by_side": figures.side_by_side([("wide", x), ("narrow", steps.normalized)]),
+        "fork": figures.fork(
+            widths, np.outer(widths, [-x[0], x[0]]), np.outer(widths, [-1, 1]), eps=1e-5, pairs=[("(7, 3)", 4, [-1, 1])]
+        ),
+        "company": figures.company([("layer norm", [x, x]), ("batch norm", [x, x / 2])], ["alone", "batch A"]),
     }
 
 
@@ -93,6 +106,21 @@ def test_squares_are_squares_on_the_page():
     assert len(shaded) == 5
     for x0, y0, x1, _, _, y2 in (map(float, s) for s in shaded):
         assert abs(x1 - x0) == pytest.approx(abs(y2 - y0), abs=0.01)
+
+
+def test_triangles_are_right_and_to_one_scale():
+    svg = figures.guard_triangles([2.0, 0.5], [0.894, 0.447], eps=1.0).svg
+    sides = re.findall(r'<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) ([\d.]+) \n" [^>]*style="fill: none', svg)
+    (base, upright, slanted), (narrow, same, _) = np.array(sides, float).reshape(2, 3, 4)
+    assert base[1] == base[3] and upright[0] == upright[2]
+    assert [*base[:2], *upright[2:]] == slanted.tolist()
+    assert base[2] - base[0] == pytest.approx(2 * (upright[1] - upright[3]), abs=0.01)
+    assert narrow[2] - narrow[0] == pytest.approx(0.5 * (same[1] - same[3]), abs=0.01)
+
+
+@pytest.mark.parametrize("batches, word", [(np.outer([1, 1], ROW), "straight"), (np.outer([1, 2], ROW), "bent")])
+def test_lines_of_a_row_in_company_are_called_what_they_are(batches, word):
+    assert f"norm, {word} lines" in figures.company([("norm", batches)], ["alone", "batch"]).alt
 
 
 def luminance(color):

@@ -5,6 +5,9 @@ which a notebook shows as SVG and a screen reader reads as its alternative text.
 """
 
 from lnlib.figures.blocks import block, rows_before_after
+from lnlib.figures.claims import (
+    company, fork, guard_triangles, merged, over_factors, rounded_on_the_way, shielded, side_by_side,
+)
 from lnlib.figures.curves import spread_after
 from lnlib.figures.rows import balance, number_lines, squares
 from lnlib.figures.style import (
@@ -13,5 +16,7 @@ from lnlib.figures.style import (
 
 __all__ = [
     "COLORS", "DECIMALS", "FAINT", "INK", "MEAN", "NORMALIZED", "OUTPUT", "PAPER", "RAW", "SPREAD",
-    "Drawing", "balance", "block", "number_lines", "rows_before_after", "spread_after", "squares",
+    "Drawing", "balance", "block", "company", "fork", "guard_triangles", "merged", "number_lines",
+    "over_factors", "rounded_on_the_way", "rows_before_after", "shielded", "side_by_side", "spread_after",
+    "squares",
 ]
