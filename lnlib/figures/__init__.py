@@ -6,6 +6,10 @@ which a notebook shows as SVG and a screen reader reads as its alternative text.
 
 from lnlib.figures.blocks import block, rows_before_after
 from lnlib.figures.curves import spread_after
+from lnlib.figures.moves import (
+    bars, center_move, dots, flat_row, four_moves, guard_values, guard_widths, one_for_two, restyle_move, slots,
+    squeeze_move,
+)
 from lnlib.figures.rows import balance, number_lines, squares
 from lnlib.figures.style import (
     COLORS, DECIMALS, FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, Drawing,
@@ -13,5 +17,7 @@ from lnlib.figures.style import (
 
 __all__ = [
     "COLORS", "DECIMALS", "FAINT", "INK", "MEAN", "NORMALIZED", "OUTPUT", "PAPER", "RAW", "SPREAD",
-    "Drawing", "balance", "block", "number_lines", "rows_before_after", "spread_after", "squares",
+    "Drawing", "balance", "bars", "block", "center_move", "dots", "flat_row", "four_moves", "guard_values",
+    "guard_widths", "number_lines", "one_for_two", "restyle_move", "rows_before_after", "slots", "spread_after",
+    "squares", "squeeze_move",
 ]
