@@ -1,7 +1,7 @@
 """Drawings of the four moves: how a row travels from its raw values to its output."""
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, ConnectionPatch, Polygon, Rectangle
+from matplotlib.patches import Circle, Polygon, Rectangle
 from matplotlib.ticker import MaxNLocator
 import numpy as np
 
@@ -45,8 +45,8 @@ def lanes(rows, ys, bottom=0.0, top=0.0):
     return figure, ax
 
 
-def lane(ax, y, values, color, *, symbol=short, mean=True, std=True, lift=8):
-    """Draw one row as dots above the number line at height y, its mean and its std."""
+def lane(ax, y, values, color, *, labels=None, mean=True, std=True, lift=8):
+    """Draw one row as dots above the number line at height y, its mean and its std; values are the labels."""
     low, high = ax.get_xlim()
     edge = 0.02 * (high - low)
     ticks = MaxNLocator(9, integer=True).tick_values(low, high)
@@ -63,11 +63,10 @@ def lane(ax, y, values, color, *, symbol=short, mean=True, std=True, lift=8):
         ends = values.mean() - values.std(), values.mean() + values.std()
         ax.plot(ends, [y, y], color=SPREAD, lw=5, solid_capstyle="butt", zorder=4)
     ax.plot(values, y + tops, "o", ms=11, color=color, zorder=5)
-    for i, (value, top) in enumerate(zip(values, tops)):
+    for value, top, label in zip(values, tops, labels or map(short, values)):
         if top == tops[values == value].max():
-            text = symbol(value) if symbol is short else symbol(i)
             ax.annotate(
-                text, (value, y + top), (0, lift), textcoords="offset points", ha="center", fontsize=9,
+                label, (value, y + top), (0, lift), textcoords="offset points", ha="center", fontsize=9,
                 bbox={"fc": PAPER, "ec": "none", "pad": 0.6}, zorder=4,
             )  # fmt: skip
 
@@ -77,7 +76,8 @@ def heading(ax, y, values, title, color, stack=0.0):
     low, high = ax.get_xlim()
     edge = 0.02 * (high - low)
     y += ABOVE - 0.45 + stack
-    ax.annotate(title, (low + edge, y), va="bottom", color=color, fontsize=10, fontweight="bold", zorder=6)
+    ax.annotate(title, (low + edge, y), va="bottom", color=color, fontsize=10, fontweight="bold", zorder=6,
+                bbox={"fc": PAPER, "ec": "none", "pad": 0.6})  # fmt: skip
     spread = ax.annotate(
         f"std {short(values.std())}", (high - edge, y), ha="right", va="bottom", color=SPREAD, fontsize=9, zorder=6,
     )  # fmt: skip
@@ -145,7 +145,7 @@ def dots(x, *, mean=False, std=False):
     """Draw a row as dots on a number line, with its mean and its std if asked."""
     x = tidy(x)
     figure, ax = lanes([x], [0.0], bottom=0.75 if std else 0.0, top=-0.1 if mean else -0.4)
-    lane(ax, 0.0, x, RAW, symbol=lambda i: f"$x_{{{i + 1}}}$", mean=mean, std=std)
+    lane(ax, 0.0, x, RAW, labels=[f"$x_{{{i + 1}}}$" for i in range(x.size)], mean=mean, std=std)
     alt = f"The row {row(x)} as dots on a number line with 0 marked."
     if mean:
         top = heights(x).max() + 0.35
