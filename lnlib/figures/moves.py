@@ -10,7 +10,7 @@ from lnlib.figures.style import (
 )
 
 INCH = 0.44  # of one unit of height
-BELOW, ABOVE = 0.5, 1.55  # what a lane needs below its line and above it, in units of height
+BELOW, ABOVE = 0.5, 1.68  # what a lane needs below its line and above it, in units of height
 STACK = 0.5  # from one of several equal values to the next
 
 
@@ -75,7 +75,7 @@ def heading(ax, y, values, title, color, stack=0.0):
     """Write what a lane shows at its left, and its mean and std at its right."""
     low, high = ax.get_xlim()
     edge = 0.02 * (high - low)
-    y += ABOVE - 0.45 + stack
+    y += ABOVE - 0.58 + stack
     ax.annotate(title, (low + edge, y), va="bottom", color=color, fontsize=10, fontweight="bold", zorder=6,
                 bbox={"fc": PAPER, "ec": "none", "pad": 0.6})  # fmt: skip
     spread = ax.annotate(
@@ -144,7 +144,7 @@ def slots(x):
 def dots(x, *, mean=False, std=False):
     """Draw a row as dots on a number line, with its mean and its std if asked."""
     x = tidy(x)
-    figure, ax = lanes([x], [0.0], bottom=0.75 if std else 0.0, top=-0.1 if mean else -0.4)
+    figure, ax = lanes([x], [0.0], bottom=0.75 if std else 0.0, top=-0.23 if mean else -0.5)
     lane(ax, 0.0, x, RAW, labels=[f"$x_{{{i + 1}}}$" for i in range(x.size)], mean=mean, std=std)
     alt = f"The row {row(x)} as dots on a number line with 0 marked."
     if mean:
