@@ -17,6 +17,8 @@ def draw_all(x=ROW):
     widths = np.logspace(-3, 1, 9)
     rows = np.outer(widths, steps.normalized)
     factors = np.array([-1, -1e-3, 0, 1e-3, 1])
+    ideal = layer_norm_steps(x, eps=0)
+    ones = np.ones(x.size)
     block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
     return {
         "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
@@ -26,6 +28,19 @@ def draw_all(x=ROW):
             widths, layer_norm(rows).std(-1), layer_norm(rows, eps=0).std(-1), eps=1e-5, mark=(x.std(), 1.0)
         ),
         "block": figures.block((2, 4, 768), lit=(1, 2)),
+        "slots": figures.slots(x),
+        "dots": figures.dots(x, mean=True, std=True),
+        "center_move": figures.center_move(x, steps.deviations),
+        "squeeze_move": figures.squeeze_move(x - x.mean(), steps.normalized),
+        "guard_widths": figures.guard_widths(steps.std, steps.guarded_std),
+        "guard_values": figures.guard_values(ideal.normalized[3], steps.normalized[3]),
+        "bars": figures.bars(steps.normalized),
+        "flat_row": figures.flat_row(5 * ones, layer_norm(5 * ones)),
+        "restyle_move": figures.restyle_move(steps.normalized, 2, 1),
+        "one_for_two": figures.one_for_two(x, 2 * x + 1, x, x),
+        "four_moves": figures.four_moves(
+            x, steps.deviations, ideal.normalized, steps.normalized, 2 * steps.normalized + 1, gamma=2, beta=1
+        ),
         "rows_before_after": figures.rows_before_after(block, layer_norm(block)),
         "rounded_on_the_way": figures.rounded_on_the_way(0.34 * x[0] + 0.1234, gamma=2, beta=1, places=2),
         "merged": figures.merged([x, 2 * x + 7], [steps.normalized] * 2, [x, x]),
@@ -72,7 +87,13 @@ def test_a_readers_own_settings_change_nothing():
 
 
 @pytest.mark.parametrize("feature", range(4))
-@pytest.mark.parametrize("name", ["number_lines", "balance", "squares", "rows_before_after"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "number_lines", "balance", "squares", "rows_before_after", "dots", "center_move", "squeeze_move", "bars",
+        "restyle_move", "one_for_two", "four_moves",
+    ],
+)
 def test_a_value_changed_by_one_percent_changes_the_drawing(name, feature):
     x = ROW.copy()
     x[feature] *= 1.01
@@ -121,6 +142,16 @@ def test_triangles_are_right_and_to_one_scale():
 @pytest.mark.parametrize("batches, word", [(np.outer([1, 1], ROW), "straight"), (np.outer([1, 2], ROW), "bent")])
 def test_lines_of_a_row_in_company_are_called_what_they_are(batches, word):
     assert f"norm, {word} lines" in figures.company([("norm", batches)], ["alone", "batch"]).alt
+
+
+@pytest.mark.parametrize("scale", [0.03, 1.0, 400.0])
+def test_a_whisker_is_as_many_times_as_wide_as_its_frame_says(scale):
+    shorter, longer = scale, scale * (1 + 3e-6)
+    drawing = figures.guard_widths(shorter, longer)
+    times = float(re.search(r"ends ([\d,]+) times as wide", drawing.alt)[1].replace(",", ""))
+    boxes = re.findall(r'<path d="M ([\d.]+) [\d.]+ \nL ([\d.]+) [^"]*"[^>]*fill: var\(--spread', drawing.svg)
+    plain, _, magnified, magnified_longer = (float(b) - float(a) for a, b in boxes)
+    assert magnified_longer - magnified == pytest.approx((longer / shorter - 1) * plain * times, rel=1e-3)
 
 
 def luminance(color):

@@ -9,14 +9,11 @@ from lnlib.figures.claims import (
     company, fork, guard_triangles, merged, over_factors, rounded_on_the_way, shielded, side_by_side,
 )
 from lnlib.figures.curves import spread_after
+from lnlib.figures.moves import (
+    bars, center_move, dots, flat_row, four_moves, guard_values, guard_widths, one_for_two, restyle_move, slots,
+    squeeze_move,
+)
 from lnlib.figures.rows import balance, number_lines, squares
 from lnlib.figures.style import (
     COLORS, DECIMALS, FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, Drawing,
 )
-
-__all__ = [
-    "COLORS", "DECIMALS", "FAINT", "INK", "MEAN", "NORMALIZED", "OUTPUT", "PAPER", "RAW", "SPREAD",
-    "Drawing", "balance", "block", "company", "fork", "guard_triangles", "merged", "number_lines",
-    "over_factors", "rounded_on_the_way", "rows_before_after", "shielded", "side_by_side", "spread_after",
-    "squares",
-]

@@ -99,7 +99,11 @@ def squares(x):
         low = min(0, deviation)
         ax.add_patch(Rectangle((start, low), size, size, fc=RAW, alpha=0.22, ec="none"))
         ax.plot([start, start], [0, deviation], color=RAW, lw=3, solid_capstyle="butt")
-        ax.annotate(number(deviation**2), (start + size / 2, low + size / 2), ha="center", va="center")
+        if size > 0.4 * sizes.max():
+            ax.annotate(number(deviation**2), (start + size / 2, low + size / 2), ha="center", va="center")
+        else:  # the area does not fit into its square: write it across the line
+            ax.annotate(number(deviation**2), (start + size / 2, 0), (0, -4 if deviation > 0 else 4),
+                        textcoords="offset points", ha="center", va="top" if deviation > 0 else "bottom")
         ax.annotate(number(deviation), (start, deviation), (0, 4 if deviation > 0 else -4), color=RAW,
                     textcoords="offset points", ha="center", va="bottom" if deviation > 0 else "top")
     ax.add_patch(Rectangle((middle, -std / 2), std, std, fc=SPREAD, alpha=0.22, ec="none"))
