@@ -5,6 +5,7 @@ which a notebook shows as SVG and a screen reader reads as its alternative text.
 """
 
 from lnlib.figures.blocks import block, rows_before_after
+from lnlib.figures.comparisons import collapse, eps_cliff, pairs, restored, shielded, signed_bars
 from lnlib.figures.curves import spread_after
 from lnlib.figures.rows import balance, number_lines, squares
 from lnlib.figures.style import (
@@ -13,5 +14,6 @@ from lnlib.figures.style import (
 
 __all__ = [
     "COLORS", "DECIMALS", "FAINT", "INK", "MEAN", "NORMALIZED", "OUTPUT", "PAPER", "RAW", "SPREAD",
-    "Drawing", "balance", "block", "number_lines", "rows_before_after", "spread_after", "squares",
+    "Drawing", "balance", "block", "collapse", "eps_cliff", "number_lines", "pairs", "restored",
+    "rows_before_after", "shielded", "signed_bars", "spread_after", "squares",
 ]
