@@ -16,6 +16,8 @@ def draw_all(x=ROW):
     steps = layer_norm_steps(x)
     widths = np.logspace(-3, 1, 9)
     rows = np.outer(widths, steps.normalized)
+    pair, epsilons, factors = x[1:3], np.logspace(-9, 0, 10), np.logspace(0, 3, 4)
+    normalized, output = layer_norm(x, eps=0), 3 * layer_norm(x) + 2
     block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
     return {
         "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
@@ -26,6 +28,12 @@ def draw_all(x=ROW):
         ),
         "block": figures.block((2, 4, 768), lit=(1, 2)),
         "rows_before_after": figures.rows_before_after(block, layer_norm(block)),
+        "collapse": figures.collapse([("tenfold", 10 * x, normalized), ("as it is", x, normalized)]),
+        "signed_bars": figures.signed_bars([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
+        "pairs": figures.pairs([(pair, layer_norm(pair, eps=0), 0.0), (pair, layer_norm(pair), 1e-5)]),
+        "restored": figures.restored([("one row", x, output), ("another", x[::-1], output)]),
+        "eps_cliff": figures.eps_cliff(epsilons, 0 * epsilons, 1 / (1 + 1e5 * epsilons), limit=1.0, usual=1e-5),
+        "shielded": figures.shielded(factors, np.full(4, x[2]), 1 / factors, mark=100.0),
     }
 
 
@@ -75,6 +83,58 @@ def test_a_point_changed_by_one_percent_changes_the_curve(place):
     values = [0.3, 1.0, 1.0, 2.0]
     changed = [v * 1.01 if i == place else v for i, v in enumerate(values)]
     assert coordinates(curve(*changed)) != coordinates(curve(*values))
+
+
+def test_rows_lie_on_one_curve_only_if_they_are_equal():
+    normalized = layer_norm(ROW, eps=0)
+    assert DRAWINGS["collapse"].alt.endswith("differ by at most 0.")
+    apart = figures.collapse([("tenfold", 10 * ROW, normalized * 1.01), ("as it is", ROW, normalized)])
+    assert apart.alt.endswith("differ by at most 0.01.")
+    assert coordinates(apart) != coordinates(DRAWINGS["collapse"])
+
+
+def test_a_row_is_called_restored_only_if_it_came_back():
+    drawing = figures.restored([("mine", ROW, ROW + 1e-12), ("other", ROW, ROW + 1e-3)])
+    assert re.search(r"mine: .*, which is the same; other: .*, which is not the same\.$", drawing.alt)
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_a_feature_changed_by_one_percent_changes_its_pair(place):
+    pair, normalized = np.array([3.0, 7.0]), np.array([-1.0, 1.0])
+    change = np.where(np.arange(2) == place, 1.01, 1.0)
+    plain = coordinates(figures.pairs([(pair, normalized, 0.0)]))
+    assert coordinates(figures.pairs([(pair * change, normalized, 0.0)])) != plain
+    assert coordinates(figures.pairs([(pair, normalized * change, 0.0)])) != plain
+
+
+LINES = {"flat": [0.1, 0.1, 0.1], "nearly_flat": [1.0, 0.5, 0.2]}, {"values": [1, 1, 1], "gradients": [1, 0.1, 0.01]}
+
+
+@pytest.mark.parametrize("lines, name", [(lines, name) for lines in LINES for name in lines])
+def test_a_point_changed_by_one_percent_changes_its_line(lines, name):
+    def draw(lines):
+        if "flat" in lines:
+            return coordinates(figures.eps_cliff([1e-6, 1e-4, 1e-2], **lines, limit=1.0, usual=1e-5))
+        return coordinates(figures.shielded([1.0, 10.0, 100.0], **lines, mark=30.0))
+
+    for place in range(3):
+        changed = [v * 1.01 if i == place else v for i, v in enumerate(lines[name])]
+        assert draw(lines | {name: changed}) != draw(lines)
+
+
+@pytest.mark.parametrize("feature", range(4))
+def test_a_value_changed_by_one_percent_changes_a_comparison(feature):
+    def draw(x):
+        return (
+            figures.collapse([("as it is", x, ROW)]),
+            figures.collapse([("as it is", ROW, x)]),
+            figures.signed_bars([("raw", x, figures.RAW)]),
+            figures.restored([("one row", x, ROW)]),
+            figures.restored([("one row", ROW, x)]),
+        )
+
+    changed = ROW * np.where(np.arange(4) == feature, 1.01, 1.0)
+    assert all(coordinates(a) != coordinates(b) for a, b in zip(draw(changed), draw(ROW)))
 
 
 def coordinates(drawing):
