@@ -146,7 +146,8 @@ def eps_cliff(epsilons, flat, nearly_flat, *, limit, usual):
     at_usual = np.interp(np.log(usual), np.log(epsilons), nearly_flat)
     ax.plot(usual, at_usual, "o", ms=6, color=NORMALIZED)
     ax.annotate(number(at_usual), (usual, at_usual), (6, 5), textcoords="offset points", fontsize=9)
-    ax.annotate("nearly flat row", (epsilons[0], nearly_flat[0]), (0, -7), textcoords="offset points", va="top", fontsize=9)
+    ax.annotate("nearly flat row", (epsilons[0], nearly_flat[0]), (0, -7), textcoords="offset points",
+                va="top", fontsize=9)
     ax.annotate(number(limit), (zero, limit), (8, 7), textcoords="offset points", fontsize=9)
     ax.annotate("flat row", (epsilons[-1], flat[-1]), (0, 5), textcoords="offset points", ha="right", va="bottom",
                 fontsize=9)
@@ -225,8 +226,8 @@ def shielded(factors, values, gradients, *, mark):
             ax.annotate(number(value), (factor, value), (7, 6), textcoords="offset points", va="bottom", fontsize=9)
     ax.annotate("largest normalized value", (mark, values[-1]), (-8, -7), textcoords="offset points", ha="right",
                 va="top", color=NORMALIZED, fontsize=9)
-    ax.annotate("largest gradient\nby the input", (factors[0] * 2.4, gradients[0] / 8), ha="center", va="top", color=RAW,
-                fontsize=9)
+    ax.annotate("largest gradient\nby the input", (factors[0] * 2.4, gradients[0] / 8), ha="center", va="top",
+                color=RAW, fontsize=9)
     ax.minorticks_off()
     ax.set_xticks(ticks := [10.0**d for d in range(round(np.log10(factors[-1])) + 1)], [f"{t:g}" for t in ticks])
     ax.set(xlabel="the row is multiplied by", ylim=(min(gradients) / 3, max(values) * 4))
