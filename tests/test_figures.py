@@ -1,5 +1,6 @@
 """Drawings are stable to store, sensitive to their data, readable in both color schemes."""
 
+from functools import lru_cache
 import re
 from xml.etree import ElementTree
 
@@ -19,6 +20,8 @@ def draw_all(x=ROW):
     factors = np.array([-1, -1e-3, 0, 1e-3, 1])
     ideal = layer_norm_steps(x, eps=0)
     ones = np.ones(x.size)
+    pair, epsilons, growth = x[1:3], np.logspace(-9, 0, 10), np.logspace(0, 3, 4)
+    normalized, output = layer_norm(x, eps=0), 3 * layer_norm(x) + 2
     block = np.arange(16.0).reshape(2, 2, 4) ** 2 + x
     return {
         "number_lines": figures.number_lines([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
@@ -47,13 +50,18 @@ def draw_all(x=ROW):
         "over_factors": figures.over_factors(
             factors, layer_norm(np.outer(factors, x)), layer_norm(np.outer(factors, x), eps=0), eps=1e-5
         ),
-        "shielded": figures.shielded(widths, widths + x[0], 1 / widths, marks=(4, 8)),
         "guard_triangles": figures.guard_triangles([0.3 * x[0], 0.1], [0.9, 0.5], eps=0.01),
         "side_by_side": figures.side_by_side([("wide", x), ("narrow", steps.normalized)]),
         "fork": figures.fork(
             widths, np.outer(widths, [-x[0], x[0]]), np.outer(widths, [-1, 1]), eps=1e-5, pairs=[("(7, 3)", 4, [-1, 1])]
         ),
         "company": figures.company([("layer norm", [x, x]), ("batch norm", [x, x / 2])], ["alone", "batch A"]),
+        "collapse": figures.collapse([("tenfold", 10 * x, normalized), ("as it is", x, normalized)]),
+        "signed_bars": figures.signed_bars([("raw", x, figures.RAW), ("centered", steps.deviations, figures.RAW)]),
+        "pairs": figures.pairs([(pair, layer_norm(pair, eps=0), 0.0), (pair, layer_norm(pair), 1e-5)]),
+        "restored": figures.restored([("one row", x, output), ("another", x[::-1], output)]),
+        "eps_cliff": figures.eps_cliff(epsilons, 0 * epsilons, 1 / (1 + 1e5 * epsilons), limit=1.0, usual=1e-5),
+        "shielded": figures.shielded(growth, np.full(4, x[2]), 1 / growth, marks=(1, 100)),
     }
 
 
@@ -94,10 +102,14 @@ def test_a_readers_own_settings_change_nothing():
         "restyle_move", "one_for_two", "four_moves",
     ],
 )
+@pytest.mark.parametrize("name", ["number_lines", "balance", "squares", "rows_before_after", "signed_bars", "restored"])
 def test_a_value_changed_by_one_percent_changes_the_drawing(name, feature):
-    x = ROW.copy()
-    x[feature] *= 1.01
-    assert coordinates(draw_all(x)[name]) != coordinates(DRAWINGS[name])
+    assert coordinates(draw_all_with_one_changed(feature)[name]) != coordinates(DRAWINGS[name])
+
+
+@lru_cache
+def draw_all_with_one_changed(feature):
+    return draw_all(ROW * np.where(np.arange(4) == feature, 1.01, 1.0))
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -109,6 +121,51 @@ def test_a_point_changed_by_one_percent_changes_the_curve(place):
     values = [0.3, 1.0, 1.0, 2.0]
     changed = [v * 1.01 if i == place else v for i, v in enumerate(values)]
     assert coordinates(curve(*changed)) != coordinates(curve(*values))
+
+
+def test_rows_lie_on_one_curve_only_if_they_are_equal():
+    normalized = layer_norm(ROW, eps=0)
+    assert DRAWINGS["collapse"].alt.endswith("differ by at most 0.")
+    apart = figures.collapse([("tenfold", 10 * ROW, normalized * 1.01), ("as it is", ROW, normalized)])
+    assert apart.alt.endswith("differ by at most 0.01.")
+    assert coordinates(apart) != coordinates(DRAWINGS["collapse"])
+
+
+def test_a_row_is_called_restored_only_if_it_came_back():
+    drawing = figures.restored([("mine", ROW, ROW + 1e-12), ("other", ROW, ROW + 1e-3)])
+    assert re.search(r"mine: .*, which is the same; other: .*, which is not the same\.$", drawing.alt)
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_a_feature_changed_by_one_percent_changes_its_pair(place):
+    pair, normalized = np.array([3.0, 7.0]), np.array([-1.0, 1.0])
+    change = np.where(np.arange(2) == place, 1.01, 1.0)
+    plain = coordinates(figures.pairs([(pair, normalized, 0.0)]))
+    assert coordinates(figures.pairs([(pair * change, normalized, 0.0)])) != plain
+    assert coordinates(figures.pairs([(pair, normalized * change, 0.0)])) != plain
+
+
+LINES = {"flat": [0.1, 0.1, 0.1], "nearly_flat": [1.0, 0.5, 0.2]}, {"values": [1, 1, 1], "gradients": [1, 0.1, 0.01]}
+
+
+@pytest.mark.parametrize("lines, name", [(lines, name) for lines in LINES for name in lines])
+def test_a_point_changed_by_one_percent_changes_its_line(lines, name):
+    def draw(lines):
+        if "flat" in lines:
+            return coordinates(figures.eps_cliff([1e-6, 1e-4, 1e-2], **lines, limit=1.0, usual=1e-5))
+        return coordinates(figures.shielded([1.0, 10.0, 100.0], **lines, marks=(1, 30)))
+
+    for place in range(3):
+        changed = [v * 1.01 if i == place else v for i, v in enumerate(lines[name])]
+        assert draw(lines | {name: changed}) != draw(lines)
+
+
+@pytest.mark.parametrize("feature", range(4))
+def test_a_raw_and_a_normalized_value_changed_by_one_percent_change_the_curves(feature):
+    changed = ROW * np.where(np.arange(4) == feature, 1.01, 1.0)
+    plain = coordinates(figures.collapse([("as it is", ROW, ROW)]))
+    assert coordinates(figures.collapse([("as it is", changed, ROW)])) != plain
+    assert coordinates(figures.collapse([("as it is", ROW, changed)])) != plain
 
 
 def coordinates(drawing):

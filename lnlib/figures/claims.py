@@ -133,41 +133,6 @@ def over_factors(factors, with_eps, without_eps, *, eps):
 
 
 @drawing
-def shielded(factors, outputs, gradients, marks):
-    """Draw the largest output and the largest gradient of a row against the factor it grew by.
-
-    marks: places in `factors` whose values are written out.
-    """
-    figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
-    ax = figure.subplots()
-    for sizes, color, style, marker in ((outputs, NORMALIZED, "-", "o"), (gradients, INK, (0, (5, 2)), "s")):
-        ax.plot(factors, sizes, color=color, ls=style, lw=2.4)
-        ax.plot(np.take(factors, marks), np.take(sizes, marks), marker, ms=8, color=color)
-        for m in marks:
-            ax.annotate(number(sizes[m]), (factors[m], sizes[m]), (4, 5), textcoords="offset points", color=color)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    for ticks, set_ticks in ((np.logspace(-3, 3, 7), ax.set_xticks), (np.logspace(-4, 2, 4), ax.set_yticks)):
-        set_ticks(ticks, [f"{t:g}" for t in ticks], fontsize=8)
-    ax.annotate("output", (factors[0], outputs[0]), (6, -8), textcoords="offset points", va="top",
-                color=NORMALIZED, fontweight="bold")
-    ax.annotate("gradient", (factors[0], gradients[0]), (6, 6), textcoords="offset points", fontweight="bold")
-    ax.set(xlabel="the row is multiplied by", ylabel="largest size")
-    values = "; ".join(
-        f"at {number(factors[m])} the output is {number(outputs[m])}, the gradient {number(gradients[m])}" for m in marks
-    )
-    return figure, (
-        f"Two lines on logarithmic axes, against the factor a row is multiplied by, "
-        f"{number(factors[0])} to {number(factors[-1])}. "
-        f"The largest output stays level, but at the left end, where it is {number(outputs[0])}. The "
-        "largest gradient to the "
-        f"input falls all the way, from {number(gradients[0])} to {number(gradients[-1])}. In sizes: {values}."
-    )
-
-
-@drawing
 def guard_triangles(stds, afters, *, eps):
     """Draw std, the root of eps and the guarded std as sides of right triangles, one for each std.
 

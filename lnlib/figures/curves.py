@@ -32,3 +32,38 @@ def spread_after(stds, with_eps, without_eps, *, eps, mark):
         f"{with_eps[0]:f} at the left end: nearly flat rows fade to zero instead of being stretched. "
         f"Our row, with std {number(mark[0])}, comes out with {mark[1]:.4f}."
     )
+
+
+@drawing
+def shielded(factors, outputs, gradients, *, marks):
+    """Draw the largest output and the largest gradient by the input of a row times a factor.
+
+    factors: ascending; outputs, gradients: the largest size for each. marks: two factors whose
+    values are written out.
+    """
+    figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
+    ax = figure.subplots()
+    ax.set(xscale="log", yscale="log", xlabel="the row is multiplied by", ylabel="largest size")
+    ax.set_ylim(min(gradients) / 4, max(*outputs, *gradients) * 6)
+    middle, written = np.sqrt(marks[0] * marks[1]), []
+    curves = (("output", outputs, NORMALIZED, "-", "o"), ("gradient", gradients, INK, (0, (5, 2)), "s"))
+    for name, sizes, color, style, marker in curves:
+        def at(factor):
+            return np.exp(np.interp(np.log(factor), np.log(factors), np.log(sizes)))
+
+        ax.plot(factors, sizes, color=color, ls=style, lw=2.4)
+        ax.annotate(name, (middle, at(middle)), (6, 6), textcoords="offset points", color=color, fontweight="bold")
+        for factor in marks:
+            ax.plot(factor, at(factor), marker, ms=8, color=color)
+            ax.annotate(number(at(factor)), (factor, at(factor)), (6, 6), textcoords="offset points", color=color)
+        written.append(" and ".join(f"{number(at(factor))} at {number(factor)}" for factor in marks))
+    ax.minorticks_off()
+    decades = 10.0 ** np.arange(round(np.log10(factors[0])), round(np.log10(factors[-1])) + 1)
+    ax.set_xticks(decades, [f"{t:g}" for t in decades])
+    ax.tick_params(labelsize=8)
+    return figure, (
+        f"Two lines, both axes in factors of 10, against the factor a row is multiplied by, {number(factors[0])} to "
+        f"{number(factors[-1])}. The largest output, {number(outputs[0])} at the left and {number(outputs[-1])} at "
+        f"the right: {written[0]}. The largest gradient by the input falls from {number(gradients[0])} to "
+        f"{number(gradients[-1])}: {written[1]}."
+    )
