@@ -99,10 +99,9 @@ def test_a_readers_own_settings_change_nothing():
     "name",
     [
         "number_lines", "balance", "squares", "rows_before_after", "dots", "center_move", "squeeze_move", "bars",
-        "restyle_move", "one_for_two", "four_moves",
+        "restyle_move", "one_for_two", "four_moves", "signed_bars", "restored",
     ],
 )
-@pytest.mark.parametrize("name", ["number_lines", "balance", "squares", "rows_before_after", "signed_bars", "restored"])
 def test_a_value_changed_by_one_percent_changes_the_drawing(name, feature):
     assert coordinates(draw_all_with_one_changed(feature)[name]) != coordinates(DRAWINGS[name])
 
@@ -145,7 +144,7 @@ def test_a_feature_changed_by_one_percent_changes_its_pair(place):
     assert coordinates(figures.pairs([(pair, normalized * change, 0.0)])) != plain
 
 
-LINES = {"flat": [0.1, 0.1, 0.1], "nearly_flat": [1.0, 0.5, 0.2]}, {"values": [1, 1, 1], "gradients": [1, 0.1, 0.01]}
+LINES = {"flat": [0.1, 0.1, 0.1], "nearly_flat": [1.0, 0.5, 0.2]}, {"outputs": [1, 1, 1], "gradients": [1, 0.1, 0.01]}
 
 
 @pytest.mark.parametrize("lines, name", [(lines, name) for lines in LINES for name in lines])
