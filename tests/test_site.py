@@ -16,6 +16,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 from conftest import ROOT
 from gate import notebooks, prose
+from lnlib.figures import COLORS
 
 SITE = ROOT / "_build" / "html"
 INDEX, CHAPTER = "chapters/index.html", "chapters/four-numbers.html"
@@ -154,6 +155,23 @@ def test_figures_have_the_background_of_their_page(visit, path, scheme, backgrou
         picture = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
         assert picture.getpixel((2, 2)) == background
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb{background}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_letters_in_formulas_have_the_colors_of_the_figures(visit, scheme):
+    letters = {
+        "raw": "mjx-msub > mjx-mi > .mjx-c1D465",
+        "mean": ".mjx-c1D707",
+        "spread": "mjx-msup > mjx-mi > .mjx-c1D70E",
+        "normalized": "mjx-mover .mjx-c1D465",
+        "output": ".mjx-c1D466",
+    }
+    page = visit(GLOSSARY, LAPTOP, scheme)
+    for name, letter in letters.items():
+        color = COLORS[name][scheme == "dark"]
+        rgb = ", ".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
+        shown = page.locator(f"article {letter}").first.evaluate("e => getComputedStyle(e).color")
+        assert shown == f"rgb({rgb})"
 
 
 @pytest.mark.parametrize("path", PAGES)
