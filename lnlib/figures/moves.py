@@ -263,7 +263,7 @@ def magnified(names, values, color, what):
 def guard_widths(std, guarded_std):
     """Draw the std and the guarded std, and their ends magnified until one can see the whisker."""
     return magnified(
-        ("$\\sigma$", "$\\sqrt{\\sigma^2 + \\epsilon}$"), (float(np.squeeze(std)), float(np.squeeze(guarded_std))),
+        ("$\\sigma$", "$\\sqrt{\\sigma^2 + \u03f5}$"), (float(np.squeeze(std)), float(np.squeeze(guarded_std))),
         SPREAD, ("the std", "the guarded std"),
     )  # fmt: skip
 
@@ -272,7 +272,7 @@ def guard_widths(std, guarded_std):
 def guard_values(ideal, guarded):
     """Draw one normalized value without eps and with it, and their ends magnified."""
     return magnified(
-        ("$\\hat{x}$ without $\\epsilon$", "$\\hat{x}$ with $\\epsilon$"), (float(ideal), float(guarded)),
+        ("$\\hat{x}$ without $\u03f5$", "$\\hat{x}$ with $\u03f5$"), (float(ideal), float(guarded)),
         NORMALIZED, ("a normalized value without epsilon", "the same value with epsilon"),
     )  # fmt: skip
 
@@ -322,7 +322,7 @@ def flat_row(before, after):
     figure = Figure(figsize=(WIDTH, 2.4))
     panels = (
         ("the row $x_i$", before, RAW),
-        ("with $\\epsilon$: $\\hat{x}_i$", after, NORMALIZED),
+        ("with $\u03f5$: $\\hat{x}_i$", after, NORMALIZED),
     )  # fmt: skip
     low, high = min(0, *before, *after) - 1.4, max(*before, *after) + 1.4
     for left, (title, values, color) in zip((0.01, 0.51), panels):
@@ -380,7 +380,7 @@ def four_moves(x, deviations, ideal, guarded, output, *, gamma, beta):
         ("the row $\\mathbf{x}$", x, RAW),
         (f"center: subtract $\\mu$ = {short(x.mean())}", deviations, RAW),
         (f"squeeze: divide by $\\sigma$ = {short(deviations.std())}", ideal, NORMALIZED),
-        ("guard: $\\sqrt{\\sigma^2 + \\epsilon}$ is never 0", guarded, NORMALIZED),
+        ("guard: $\\sqrt{\\sigma^2 + \u03f5}$ is never 0", guarded, NORMALIZED),
         (f"restyle: times $\\gamma$ = {short(gamma)}, plus $\\beta$ = {short(beta)}", output, OUTPUT),
     ], 0.62)  # fmt: skip
     scale = WIDTH / np.subtract(*ax.get_xlim()[::-1])  # inches a unit
