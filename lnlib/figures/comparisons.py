@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from lnlib.figures.style import (
-    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, WIDTH, drawing, number, row, tidy,
+    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, WIDTH, drawing, equals_before, number, row, tidy,
 )
 
 MARKERS, DASHES = "s^o", ((0, (6, 2)), (0, (3, 2)), (0, (1, 1.5)))
@@ -181,7 +181,7 @@ def restored(rows):
     margin = 0.12 * (everything.max() - everything.min())
     for ax, (title, _, _), (before, after) in zip(axes, rows, everything):
         for values, y, color, marker, side in ((before, 1, RAW, "o", 1), (after, 0, OUTPUT, "D", -1)):
-            steps = np.array([np.sum(values[:i] == v) for i, v in enumerate(values)])
+            steps = equals_before(values)
             ax.plot(values, y + side * 0.42 * steps, marker, ms=9, color=color, zorder=3)
             for value, step in dict(zip(values, steps)).items():
                 ax.annotate(number(value), (value, y + side * 0.42 * step), (0, side * 8), textcoords="offset points",

@@ -6,7 +6,7 @@ from matplotlib.ticker import MaxNLocator
 import numpy as np
 
 from lnlib.figures.style import (
-    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, drawing, number, row, tidy,
+    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, drawing, equals_before, number, row, tidy,
 )
 
 INCH = 0.44  # of one unit of height
@@ -29,7 +29,7 @@ def statistics(values):
 
 def heights(values):
     """Return how high each dot lies above its line, so that equal values stand on top of each other."""
-    return np.array([0.4 + STACK * np.sum(values[:i] == v) for i, v in enumerate(values)])
+    return 0.4 + STACK * equals_before(values)
 
 
 def lanes(rows, ys, bottom=0.0, top=0.0):

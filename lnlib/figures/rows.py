@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 import numpy as np
 
-from lnlib.figures.style import FAINT, INK, MEAN, PAPER, RAW, SPREAD, WIDTH, drawing, number, row, tidy
+from lnlib.figures.style import FAINT, INK, MEAN, PAPER, RAW, SPREAD, WIDTH, drawing, equals_before, number, row, tidy
 
 
 @drawing
@@ -21,7 +21,7 @@ def number_lines(stages):
     low, high = min(rows.min(), 0), max(rows.max(), 0)
     margin = 0.09 * (high - low)
     for ax, title, values, color in zip(axes, titles, rows, colors):
-        heights = [0.42 + 0.62 * np.sum(values[:i] == v) for i, v in enumerate(values)]
+        heights = 0.42 + 0.62 * equals_before(values)
         mean, std = values.mean(), values.std()
         ax.axvline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)), zorder=0)
         ax.axvline(mean, ymax=0.8, color=MEAN, lw=1.6, zorder=1)
@@ -57,8 +57,8 @@ def balance(x):
     ax.add_patch(Polygon([(mean, -0.08), (mean - reach, -1.1), (mean + reach, -1.1)], fc=MEAN, ec="none"))
     ax.annotate(f"mean {number(mean)}", (mean, -1.1), (0, -3), textcoords="offset points",
                 ha="center", va="top", color=MEAN, fontweight="bold")
-    for i, value in enumerate(x):
-        height = 0.5 + 0.85 * np.sum(x[:i] == value)
+    for value, below in zip(x, equals_before(x)):
+        height = 0.5 + 0.85 * below
         ax.plot(value, height, "o", ms=15, color=RAW)
         ax.annotate(number(value), (value, height), ha="center", va="center", color=PAPER, fontsize=9)
     top = 0.5 + 0.85 * max(np.sum(x == v) for v in x)

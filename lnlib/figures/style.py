@@ -129,6 +129,11 @@ def tidy(values):
     return np.round(np.asarray(values, float), 12) + 0.0
 
 
+def equals_before(values):
+    """Return for each value how many equal ones come before it: its place when they are stacked."""
+    return np.array([np.sum(values[:i] == v) for i, v in enumerate(values)])
+
+
 def number(value):
     """Write a number as the pictures do: four significant digits, a true minus sign."""
     return f"{tidy(value):.4g}".replace("-", "\N{MINUS SIGN}")
