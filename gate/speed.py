@@ -21,7 +21,7 @@ BOOK = Path(__file__).resolve().parent.parent
 def write_book(folder, verified):
     """Write a book of NOTEBOOKS copies of the first chapter."""
     shutil.copytree(BOOK / "chapters", folder / "chapters")
-    for package in ("gate", "lnlib", "_static"):
+    for package in ("gate", "lnlib", "web", "_static"):
         shutil.copytree(BOOK / package, folder / package)
     source = folder / "chapters" / "four-numbers.ipynb"
     names = [f"copy-{i}" for i in range(NOTEBOOKS - 1)]

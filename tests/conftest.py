@@ -97,7 +97,7 @@ class Book:
 def verified_book(tmp_path_factory):
     """A small book whose outputs are stored. Copy it, do not change it."""
     book = Book(tmp_path_factory.mktemp("book"))
-    for package in ("gate", "lnlib", "_static"):
+    for package in ("gate", "lnlib", "web", "_static"):
         shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "_config.yml", book.folder)
     book.path("").mkdir()

@@ -1,0 +1,146 @@
+"""What a page gets beside its text: meanings on hover, and flashcards."""
+
+import re
+
+from bs4 import BeautifulSoup
+import pytest
+
+from conftest import ROOT
+from web.meanings import Meaning, plain_formula, symbol_pattern, symbols_of
+
+CHAPTERS = ROOT / "_build" / "html" / "chapters"
+
+
+@pytest.fixture(scope="module")
+def articles():
+    """The text of every built page, parsed."""
+    pages = sorted(CHAPTERS.glob("*.html"))
+    assert pages, "there is no built book: run `make book` first (`make test` does)"
+    return {p.name: BeautifulSoup(p.read_text("utf-8"), "html.parser").article for p in pages}
+
+
+@pytest.fixture(scope="module")
+def definitions(articles):
+    """{anchor: the definition as it stands on the page, without its formulas}."""
+    found = {}
+    for item in articles["glossary.html"].select("dl.glossary dd"):
+        for formula in item.select(".math"):
+            formula.string = " … "
+        text = " ".join(item.p.get_text().split())
+        term = item.find_previous_sibling()
+        while term and term.name == "dt":
+            found[term["id"]] = text
+            term = term.find_previous_sibling()
+    return found
+
+
+def test_every_link_to_a_term_says_what_it_means(articles, definitions):
+    links = [link for article in articles.values() for link in article.select('a.reference[href*="#term-"]')]
+    assert len(links) > 100
+    for link in links:
+        pieces = definitions[link["href"].partition("#")[2]].split("…")
+        assert re.fullmatch(".+".join(re.escape(piece.strip()) + r"\s*" for piece in pieces), link["title"])
+
+
+# Each with a formula of a chapter that the symbol stands in, and the beginning of its meaning.
+SYMBOLS = [
+    (r"\mu = \frac{10}{4}", "μ, mean: The sum of the row"),
+    (r"x_4", "x_i, raw value: The feature at place i"),
+    (r"\frac{\hat x_i - 2}{3}", "x̂_i, normalized value: The deviation"),
+    (r"\hat{x}_1 = 2", "x̂_i, normalized value: The deviation"),
+    (r"\sum \hat x_i^2", "x̂_i, normalized value: The deviation"),
+    (r"\sigma = 2", "σ, std: The root of the variance"),
+    (r"\sigma^{2} = 4", "σ², variance: The mean of the squared deviations."),
+    (r"t^2 + \epsilon", "ε, eps: A small number"),
+    (r"\gamma \cdot 0", "γ_i, gamma: The learned number by which"),
+    (r"1 + \beta_2", "β_i, beta: The learned number that is added"),
+    (r"y_2", "y_i, output value: What the layer passes on"),
+    (r"H = 4", "H: The number of features"),
+]
+
+
+@pytest.fixture(scope="module")
+def known(articles):
+    """The meanings of all symbols that are explained on any page."""
+    titles = [tag["title"] for a in articles.values() for tag in a.select(":is(span, div)[title]")]
+    lines = {re.split("[,:]", line)[0]: line for title in titles for line in title.splitlines()}
+    return [Meaning(line, symbol_pattern(symbol, lines), line) for symbol, line in lines.items()]
+
+
+@pytest.mark.parametrize("tex, meaning", SYMBOLS)
+def test_a_symbol_has_one_meaning(known, tex, meaning):
+    assert [line.startswith(meaning) for line in symbols_of(tex, known)] == [True]
+
+
+@pytest.mark.parametrize(
+    "tex", [r"y = x + f(x)", r"\mu_i", r"\sigma_i^2", r"\text{softmax}(s)", r"\operatorname{sign}(a)", "e^2"]
+)
+def test_what_the_glossary_does_not_define_gets_no_meaning(known, tex):
+    assert symbols_of(tex, known) == []
+
+
+def test_the_formula_of_layer_norm_is_explained_symbol_by_symbol(articles):
+    formula = articles["glossary.html"].select_one("div[title]:has(div.math)")
+    symbols = [re.split("[,:]", line)[0] for line in formula["title"].splitlines()]
+    assert symbols == ["x̂_i", "x_i - μ", "x_i", "μ", "√(σ² + ε)", "σ²", "ε"]
+
+
+def test_most_formulas_are_explained(articles):
+    """The others hold numbers only, or letters that their sentence explains."""
+    unexplained = [
+        plain_formula(formula.get_text()[2:-2].strip())
+        for article in articles.values()
+        for formula in article.select(".math")
+        if not formula.parent.get("title")
+    ]
+    assert unexplained
+    assert [f for f in unexplained if re.search(r"[γβε]|x_i|y_i|[μσ](?!_)|x̂_", f)] == []
+
+
+def test_a_changed_meaning_reaches_the_pages_that_did_not_change(book):
+    glossary = "\n```{glossary}\nmean\n  $\\mu$, say mew. Where the row sits.\n```\n"
+    index = book.path("index.md")
+    index.write_text(index.read_text("utf-8") + glossary, "utf-8")
+    book.change(lambda cells: cells[0].update(source=cells[0].source + "\n\nIts {term}`mean` is $\\mu$."))
+
+    def titles():
+        result = book.build()
+        assert result.returncode == 0, result.stderr
+        page = BeautifulSoup((book.folder / "_build/html/chapters/alpha.html").read_text("utf-8"), "html.parser")
+        return {tag["title"] for tag in page.article.select("a[title], span[title]")}
+
+    assert {"μ, say mew. Where the row sits.", "μ, mean: Where the row sits."} <= titles()
+    book.replace("Where the row sits.", "The point of balance.", "chapters/index.md")
+    assert {"μ, say mew. The point of balance.", "μ, mean: The point of balance."} <= titles()
+
+
+def test_flashcards_are_over_all_chapters(articles):
+    cards = articles["flashcards.html"].select("details[id^=card-]")
+    assert len(cards) >= 30
+    for card in cards:
+        question = card.summary.extract().get_text(strip=True)
+        assert question.endswith(("?", "."))
+        assert card.get_text(strip=True)
+    chapters = {link["href"] for link in articles["flashcards.html"].select("section > p a.reference")}
+    notebooks = {f"{path.stem}.html" for path in (ROOT / "chapters").glob("*.ipynb")}
+    assert notebooks | {"glossary.html"} <= chapters
+
+
+CARD = ":::{flashcard} What is the mean?\n:name: card-mean\n\nWhere the row sits.\n:::\n"
+
+
+@pytest.mark.parametrize(
+    "cards, complaint",
+    [
+        (CARD.replace(":name: card-mean\n", ""), "needs a name"),
+        (CARD.replace("card-mean", "mean"), "needs a name"),
+        (CARD.replace("Where the row sits.\n", ""), "Content block expected"),
+        (CARD + "\n" + CARD, "card-mean"),
+    ],
+)
+def test_a_card_without_its_own_name_or_answer_fails_the_build(book, cards, complaint):
+    index = book.path("index.md")
+    index.write_text(index.read_text("utf-8") + "\n" + cards, "utf-8")
+    result = book.build()
+    assert result.returncode != 0
+    assert complaint in result.stderr + result.stdout

@@ -1,0 +1,5 @@
+"""What a page gets beside its text, made at build time by Sphinx extensions.
+
+`meanings` shows what a term or a letter means where the pointer rests on it, `flashcards` is the
+form in which a flashcard is written.
+"""
