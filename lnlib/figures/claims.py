@@ -6,7 +6,7 @@ from matplotlib.ticker import NullLocator
 import numpy as np
 
 from lnlib.figures.style import (
-    FAINT, INK, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, drawing, number, row, tidy,
+    FAINT, INK, NORMALIZED, OUTPUT, PAPER, RAW, SPREAD, WIDTH, decimal, drawing, number, row, tidy,
 )
 
 
@@ -251,7 +251,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ax.set_xscale("log")
     ax.xaxis.set_minor_locator(NullLocator())
     ticks = [1e-5, 1e-3, 1e-1, 10]
-    ax.set_xticks(ticks, [np.format_float_positional(t, trim="-") for t in ticks], fontsize=8)
+    ax.set_xticks(ticks, [decimal(t) for t in ticks], fontsize=8)
     ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 1.75), yticks=[-1, 0, 1])
     ax.legend(facecolor=PAPER, edgecolor="none", framealpha=1, labelcolor=INK, loc="center right",
               bbox_to_anchor=(0.88, 0.5))
@@ -259,7 +259,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     return figure, (
         f"Two curves, the normalized values of two numbers, against the gap between them. With eps = "
         "0 they are level at "
-        f"{number(without_eps[-1, 0])} and {number(without_eps[-1, 1])}. With eps = {eps:f} they "
+        f"{number(without_eps[-1, 0])} and {number(without_eps[-1, 1])}. With eps = {decimal(eps)} they "
         "agree with that on the right, and close "
         f"like the prongs of a fork toward 0 on the left, where the gap is small. {each}."
     )

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 import numpy as np
 
-from lnlib.figures.style import FAINT, INK, NORMALIZED, SPREAD, WIDTH, drawing, number
+from lnlib.figures.style import FAINT, INK, NORMALIZED, SPREAD, WIDTH, decimal, drawing, number
 
 
 @drawing
@@ -26,10 +26,10 @@ def spread_after(stds, with_eps, without_eps, *, eps, mark):
     ax.legend(frameon=False, loc="center right", labelcolor=INK)
     middle = np.interp(eps**0.5, stds, with_eps)
     return figure, (
-        f"Std of a row after layer norm against its std before, from {stds[0]:f} to {stds[-1]:g}. "
-        f"With eps = 0 the curve is flat at {number(np.mean(without_eps))}. With eps = {eps:f} it "
+        f"Std of a row after layer norm against its std before, from {decimal(stds[0])} to {stds[-1]:g}. "
+        f"With eps = 0 the curve is flat at {number(np.mean(without_eps))}. With eps = {decimal(eps)} it "
         f"agrees for wide rows, passes {number(middle)} where std is the root of eps, and falls to "
-        f"{with_eps[0]:f} at the left end: nearly flat rows fade to zero instead of being stretched. "
+        f"{decimal(with_eps[0])} at the left end: nearly flat rows fade to zero instead of being stretched. "
         f"Our row, with std {number(mark[0])}, comes out with {mark[1]:.4f}."
     )
 
@@ -58,8 +58,9 @@ def shielded(factors, outputs, gradients, *, marks):
             ax.annotate(number(at(factor)), (factor, at(factor)), (6, 6), textcoords="offset points", color=color)
         written.append(" and ".join(f"{number(at(factor))} at {number(factor)}" for factor in marks))
     ax.minorticks_off()
-    decades = 10.0 ** np.arange(round(np.log10(factors[0])), round(np.log10(factors[-1])) + 1)
-    ax.set_xticks(decades, [f"{t:g}" for t in decades])
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        decades = 10.0 ** np.arange(np.ceil(np.log10(low)), np.log10(high))
+        axis.set_ticks(decades, [decimal(t) for t in decades])
     ax.tick_params(labelsize=8)
     return figure, (
         f"Two lines, both axes in factors of 10, against the factor a row is multiplied by, {number(factors[0])} to "

@@ -139,6 +139,11 @@ def number(value):
     return f"{tidy(value):.4g}".replace("-", "\N{MINUS SIGN}")
 
 
+def decimal(value):
+    """Write a small number in full, where number() would turn to 1e-05."""
+    return np.format_float_positional(value, precision=4, fractional=False, trim="-")
+
+
 def row(values):
     """Write a row as the pictures do: (2, 2, 6, 6)."""
     return "(" + ", ".join(number(v) for v in np.ravel(values)) + ")"
