@@ -202,6 +202,28 @@ def test_a_page_is_easy_to_use_on_a_phone(visit, path):
     assert page.eval_on_selector_all("article pre", cramped, CODE_COLUMNS) == []
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_no_line_begins_with_the_comma_after_a_formula(visit, path):
+    page = visit(path, PHONE)
+    open_boxes(page)
+    parted = page.eval_on_selector_all(
+        "article mjx-container:not([display])",
+        """all => all.map(formula => {
+            const texts = document.createTreeWalker(formula.closest('article'), NodeFilter.SHOW_TEXT)
+            texts.currentNode = formula
+            let next = texts.nextNode()
+            while (next && formula.contains(next)) next = texts.nextNode()
+            if (!next || !/^[,.;:!?)]/.test(next.data)) return ''
+            const range = document.createRange()
+            range.setStart(next, 0)
+            range.setEnd(next, 1)
+            const parted = range.getBoundingClientRect().left < formula.getBoundingClientRect().right - 1
+            return parted ? formula.parentElement.parentElement.textContent : ''
+        }).filter(Boolean)""",
+    )
+    assert parted == []
+
+
 def addresses(soup):
     """Return everything a page points to: its links, pictures, scripts and styles."""
     return [tag[name] for name in ("href", "src") for tag in soup.find_all(**{name: True})]
