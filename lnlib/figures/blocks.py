@@ -28,8 +28,7 @@ def block(shape, lit):
         for x, color, _ in columns:
             ax.add_patch(Rectangle((x, y), 0.5, 0.5, fc=color if here else PAPER, ec=color if here else FAINT))
         if here:
-            ax.annotate("", (length + 0.68, y + 0.25), (length, y + 0.25),
-                        arrowprops={"arrowstyle": "-|>", "color": INK, "shrinkA": 1, "shrinkB": 0})
+            ax.plot([length, columns[1][0]], [y + 0.25] * 2, color=INK, lw=1.2, zorder=0)
         ax.annotate(f"token {t}", (-0.12, y + 0.25), ha="right", va="center", fontsize=8,
                     color=RAW if here else INK, fontweight="bold" if here else "normal")
     for b in range(batch):

@@ -99,12 +99,12 @@ def over_factors(factors, with_eps, without_eps, *, eps):
     figure = Figure(figsize=(WIDTH, 3.1), layout="constrained")
     ax = figure.subplots()
     ax.axhline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)))
-    ax.axvline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)))
+    ax.plot([0, 0], [-1.7, 1.6], color=FAINT, lw=0.8, ls=(0, (2, 3)))  # up to the legend
     for i, (solid, dashed) in enumerate(zip(with_eps.T, without_eps.T)):
         for side in (factors < 0, factors > 0):
             label = None if i or side[0] else "eps = 0"
             ax.plot(factors[side], dashed[side], color=FAINT, ls=(0, (4, 3)), label=label)
-        ax.plot(factors, solid, color=NORMALIZED, lw=2.4, label=None if i else f"eps = {eps:g}")
+        ax.plot(factors, solid, color=NORMALIZED, lw=2.4, label=None if i else f"eps = {decimal(eps)}")
         for end, align in ((0, "right"), (-1, "left")):
             ax.annotate(f"feature {i + 1}", (factors[end], solid[end]), (4 if end else -4, 0),
                         textcoords="offset points", ha=align, va="center", fontsize=8)
@@ -146,11 +146,12 @@ def guard_triangles(stds, afters, *, eps):
     middles[1:-1] += 0.6  # room for the labels of the first triangle
     starts = middles - widths / 2
     for i, (start, width, std, after) in enumerate(zip(starts, widths, stds, afters)):
-        ax.plot([start, start + width], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt")
-        ax.plot([start + width, start + width], [0, 1], color=FAINT, lw=2.4)
-        ax.plot([start, start + width], [0, 1], color=INK, lw=2)
+        ax.add_patch(Rectangle((start, -0.2), width, 0.2, fc=SPREAD, ec="none"))  # whole, also where it is short
+        ax.plot([start, start + width], [0, 0], color=FAINT, lw=1)
+        ax.plot([start + width, start + width], [0, 1], color=FAINT, lw=1.6)
+        ax.plot([start, start + width], [0, 1], color=INK, lw=1.6)
         middle = start + width / 2
-        ax.annotate(f"std\n{number(std)}", (middle, -0.3), ha="center", va="top", fontsize=9, color=SPREAD)
+        ax.annotate(f"std\n{number(std)}", (middle, -0.4), ha="center", va="top", fontsize=9, color=SPREAD)
         ax.annotate(f"std after\n{after:.3f}", (middle, -1.7), ha="center", va="top", fontsize=9,
                     color=NORMALIZED, fontweight="bold")
         if i == 0:
@@ -241,7 +242,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ax.axhline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)))
     for i in range(2):
         ax.plot(gaps, without_eps[:, i], color=FAINT, ls=(0, (4, 3)), label=None if i else "eps = 0")
-        ax.plot(gaps, with_eps[:, i], color=NORMALIZED, lw=2.4, label=None if i else f"eps = {eps:g}")
+        ax.plot(gaps, with_eps[:, i], color=NORMALIZED, lw=2.4, label=None if i else f"eps = {decimal(eps)}")
     for label, gap, values in pairs:
         ax.plot([gap, gap], values, "o:", color=NORMALIZED, ms=8, lw=1.2)
         top = np.max(values)
@@ -252,9 +253,8 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ax.xaxis.set_minor_locator(NullLocator())
     ticks = [1e-5, 1e-3, 1e-1, 10]
     ax.set_xticks(ticks, [decimal(t) for t in ticks], fontsize=8)
-    ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 1.75), yticks=[-1, 0, 1])
-    ax.legend(facecolor=PAPER, edgecolor="none", framealpha=1, labelcolor=INK, loc="center right",
-              bbox_to_anchor=(0.88, 0.5))
+    ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 2.2), yticks=[-1, 0, 1])
+    ax.legend(frameon=False, loc="upper center", ncols=2, labelcolor=INK)
     each = "; ".join(f"{label}, gap {number(gap)}, gives {row(values)}" for label, gap, values in pairs)
     return figure, (
         f"Two curves, the normalized values of two numbers, against the gap between them. With eps = "

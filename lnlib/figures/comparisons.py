@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from lnlib.figures.style import (
-    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, WIDTH, drawing, equals_before, number, row, tidy,
+    FAINT, INK, MEAN, NORMALIZED, OUTPUT, PAPER, RAW, WIDTH, decimal, drawing, equals_before, number, row, tidy,
 )
 
 MARKERS, DASHES = "s^o", ((0, (6, 2)), (0, (3, 2)), (0, (1, 1.5)))
@@ -120,14 +120,14 @@ def pairs(cases):
 
 
 def _eps(value):
-    return f"eps = {value:g}".replace("e-0", "e-")
+    return f"eps = {decimal(value)}"
 
 
 @drawing
 def eps_cliff(epsilons, flat, nearly_flat, *, limit, usual):
-    """Draw the largest output of a flat and of a nearly flat row against eps, and what eps = 0 does.
+    """Draw the largest normalized value of a flat and a nearly flat row against eps, and what eps = 0 does.
 
-    epsilons: ascending; flat, nearly_flat: the largest output at each. limit: that of the nearly
+    epsilons: ascending; flat, nearly_flat: the largest value at each. limit: that of the nearly
     flat row at eps = 0, where the flat one has none. usual: the eps to mark.
     """
     epsilons, flat, nearly_flat = (np.asarray(v, float) for v in (epsilons, flat, nearly_flat))
@@ -158,11 +158,12 @@ def eps_cliff(epsilons, flat, nearly_flat, *, limit, usual):
     ax.minorticks_off()
     ax.annotate("//", (zero * 30, 0), xycoords=("data", "axes fraction"), ha="center", va="center", fontsize=10,
                 bbox={"fc": PAPER, "ec": "none", "pad": 0.5})
-    ax.set(xlabel="eps", ylabel="largest output", ylim=(-0.12 * limit, 1.2 * limit), xlim=(zero / 8, epsilons[-1] * 2))
-    ax.tick_params(labelsize=8)
+    ax.set(xlabel="eps", ylabel="largest normalized value", ylim=(-0.12 * limit, 1.2 * limit), xlim=(zero / 8, epsilons[-1] * 2))
+    ax.tick_params(axis="x", labelsize=10)  # or nobody could read the exponents
+    ax.tick_params(axis="y", labelsize=8)
     return figure, (
-        f"Largest output of two rows against eps, from {epsilons[0]:g} to {epsilons[-1]:g} in factors of 10, with "
-        f"eps = 0 apart on the left. The flat row stays at {number(np.abs(flat).max())} for every eps above zero, "
+        f"Largest normalized value of two rows against eps, from {decimal(epsilons[0])} to {number(epsilons[-1])}, on "
+        f"an axis in factors of 100, with eps = 0 apart on the left. The flat row stays at {number(np.abs(flat).max())} for every eps above zero, "
         f"and has no value at eps = 0, where a cross marks the cliff. The nearly flat row falls from "
         f"{number(limit)} at eps = 0 through {number(at_usual)} at the usual {_eps(usual)} to "
         f"{number(nearly_flat[-1])} at the right end."

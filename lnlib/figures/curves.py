@@ -16,12 +16,14 @@ def spread_after(stds, with_eps, without_eps, *, eps, mark):
     figure = Figure(figsize=(WIDTH, 2.7), layout="constrained")
     ax = figure.subplots()
     ax.plot(stds, without_eps, color=FAINT, ls=(0, (4, 3)), label="eps = 0")
-    ax.plot(stds, with_eps, color=NORMALIZED, lw=2.6, label=f"eps = {eps:g}")
+    ax.plot(stds, with_eps, color=NORMALIZED, lw=2.6, label=f"eps = {decimal(eps)}")
     ax.axvline(eps**0.5, color=SPREAD, lw=1.2)
     ax.annotate("std = $\\sqrt{eps}$", (eps**0.5, 0.06), (5, 0), textcoords="offset points", color=SPREAD)
     ax.plot(*mark, "o", ms=9, color=NORMALIZED)
     ax.annotate("our row", mark, (0, -9), textcoords="offset points", ha="center", va="top")
     ax.set_xscale("log", subs=[])
+    decades = 10.0 ** np.arange(round(np.log10(stds[0])), round(np.log10(stds[-1])) + 1)
+    ax.set_xticks(decades, ["" if i % 2 else decimal(t) for i, t in enumerate(decades)])
     ax.set(xlabel="std of the row before", ylabel="std after", ylim=(0, 1.18))
     ax.legend(frameon=False, loc="center right", labelcolor=INK)
     middle = np.interp(eps**0.5, stds, with_eps)
@@ -36,7 +38,7 @@ def spread_after(stds, with_eps, without_eps, *, eps, mark):
 
 @drawing
 def shielded(factors, outputs, gradients, *, marks):
-    """Draw the largest output and the largest gradient by the input of a row times a factor.
+    """Draw the largest normalized value and the largest gradient by the input of a row times a factor.
 
     factors: ascending; outputs, gradients: the largest size for each. marks: two factors whose
     values are written out.
@@ -46,7 +48,7 @@ def shielded(factors, outputs, gradients, *, marks):
     ax.set(xscale="log", yscale="log", xlabel="the row is multiplied by", ylabel="largest size")
     ax.set_ylim(min(gradients) / 4, max(*outputs, *gradients) * 6)
     middle, written = np.sqrt(marks[0] * marks[1]), []
-    curves = (("output", outputs, NORMALIZED, "-", "o"), ("gradient", gradients, INK, (0, (5, 2)), "s"))
+    curves = (("normalized value", outputs, NORMALIZED, "-", "o"), ("gradient", gradients, INK, (0, (5, 2)), "s"))
     for name, sizes, color, style, marker in curves:
         def at(factor):
             return np.exp(np.interp(np.log(factor), np.log(factors), np.log(sizes)))
@@ -64,7 +66,7 @@ def shielded(factors, outputs, gradients, *, marks):
     ax.tick_params(labelsize=8)
     return figure, (
         f"Two lines, both axes in factors of 10, against the factor a row is multiplied by, {number(factors[0])} to "
-        f"{number(factors[-1])}. The largest output, {number(outputs[0])} at the left and {number(outputs[-1])} at "
+        f"{number(factors[-1])}. The largest normalized value, {number(outputs[0])} at the left and {number(outputs[-1])} at "
         f"the right: {written[0]}. The largest gradient by the input falls from {number(gradients[0])} to "
         f"{number(gradients[-1])}: {written[1]}."
     )

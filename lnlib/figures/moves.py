@@ -54,7 +54,8 @@ def lane(ax, y, values, color, *, labels=None, mean=True, std=True, lift=8):
     line = [(low + edge, y), (high - edge, y)]
     for tick in ticks:
         line += [(np.nan, np.nan), (tick, y), (tick, y - 0.1)]
-        ax.annotate(short(tick), (tick, y - 0.14), ha="center", va="top", fontsize=8, zorder=6)
+        ax.annotate(short(tick), (tick, y - 0.14), ha="center", va="top", fontsize=9, zorder=6,
+                    bbox={"fc": PAPER, "ec": "none", "pad": 0.4})  # fmt: skip
     ax.plot(*np.transpose(line), color=FAINT, lw=0.8, zorder=2)
     tops = heights(values)
     if mean:
@@ -231,7 +232,7 @@ def magnified(names, values, color, what):
     ends = [left + v * scale for v in values]
     for name, value, end, y in zip(names, values, ends, (2.62, 2.1)):
         ax.add_patch(Rectangle((left, y), end - left, 0.16, fc=color, ec="none"))
-        ax.annotate(f"{name} = {value:.6f}", (left, y + 0.19), va="bottom", fontsize=10, color=color)
+        ax.annotate(f"{name} = {value:.7f}", (left, y + 0.19), va="bottom", fontsize=10, color=color)
     ax.annotate("0", (left, 2.03), ha="center", va="top", fontsize=8)
     ax.plot([left, left], [2.06, 2.82], color=FAINT, lw=0.8)
     ax.add_patch(Circle((max(ends), 2.44), 0.46, fc="none", ec=INK, lw=1.2))
@@ -253,8 +254,8 @@ def magnified(names, values, color, what):
     ax.annotate(f"the ends, {times:,.0f} times as wide", (WIDTH / 2, 1.35), ha="center", va="bottom", fontsize=10,
                 fontweight="bold", bbox={"fc": PAPER, "ec": "none", "pad": 1.5})  # fmt: skip
     return figure, (
-        f"Two bars that start at 0 and seem to end at one place: {what[0]}, {values[0]:.6f}, and {what[1]}, "
-        f"{values[1]:.6f}. A frame below shows their ends {times:,.0f} times as wide. There the "
+        f"Two bars that start at 0 and seem to end at one place: {what[0]}, {values[0]:.7f}, and {what[1]}, "
+        f"{values[1]:.7f}. A frame below shows their ends {times:,.0f} times as wide. There the "
         f"{'second' if values[1] > values[0] else 'first'} is longer, by a whisker of {whisker:.7f}."
     )
 
@@ -296,14 +297,14 @@ def bars(normalized):
         ax.annotate(short(value**2), (reach + 0.5, y), ha="center", va="center")
     ax.annotate("square", (reach + 0.5, count + 0.15), ha="center", va="bottom", fontsize=9)
     ax.plot([reach + 0.1, reach + 0.9], [-0.05, -0.05], color=FAINT, lw=1)
-    ax.annotate(f"mean {short(np.mean(values**2))}", (reach + 0.5, -0.2), ha="center", va="top", color=SPREAD,
+    ax.annotate(f"variance {short(np.mean(values**2))}", (reach + 0.5, -0.2), ha="center", va="top", color=SPREAD,
                 fontweight="bold")  # fmt: skip
     ax.annotate(f"mean {short(values.mean())}", (values.mean(), count + 0.15), ha="center", va="bottom", color=MEAN,
                 fontweight="bold")  # fmt: skip
     ax.plot([-std, std], [-0.42, -0.42], color=SPREAD, lw=5, solid_capstyle="butt")
     for side in (-1, 1):
         ax.annotate(short(side * std), (side * std, -0.58), ha="center", va="top", fontsize=9)
-    ax.annotate(f"$\\sigma$ of $\\hat{{x}}$ = {short(std)}", (0, -1.1), ha="center", va="top", color=SPREAD,
+    ax.annotate(f"std {short(std)}", (0, -1.1), ha="center", va="top", color=SPREAD,
                 fontweight="bold")  # fmt: skip
     ax.set_axis_off()
     left, right = values[values < 0].sum(), values[values > 0].sum()
@@ -333,15 +334,15 @@ def flat_row(before, after):
         mean, std = values.mean(), values.std()
         ax.plot([mean - std, mean + std], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt", zorder=4)
         left_of_it = mean > (low + high) / 2
-        ax.annotate(f"$\\mu$ = {short(mean)}", (mean, tops.max() / 2 + 0.2), (-11 if left_of_it else 11, 0),
+        ax.annotate(f"mean {short(mean)}", (mean, tops.max() / 2 + 0.2), (-11 if left_of_it else 11, 0),
                     textcoords="offset points", ha="right" if left_of_it else "left", va="center", color=MEAN,
                     fontweight="bold")  # fmt: skip
-        ax.annotate(f"width: $\\sigma$ = {short(std)}", ((low + high) / 2, -0.62), ha="center", va="top", color=SPREAD)
+        ax.annotate(f"std {short(std)}", ((low + high) / 2, -0.62), ha="center", va="top", color=SPREAD)
         ax.annotate(title, (low + 0.2, tops.max() + 0.95), va="bottom", color=color, fontweight="bold")
     return figure, (
         f"Two panels. Left, the row {row(before)}: {before.size} dots stacked at {short(before.mean())}, the mean line "
-        f"through all of them, width {short(before.std())}. Right, its normalized values with epsilon, "
-        f"{row(after)}: the dots stacked at {short(after.mean())}, width {short(after.std())}."
+        f"through all of them, std {short(before.std())}. Right, its normalized values with epsilon, "
+        f"{row(after)}: the dots stacked at {short(after.mean())}, std {short(after.std())}."
     )
 
 

@@ -36,8 +36,8 @@ def number_lines(stages):
         ax.set(ylim=(-0.25, 2.3), yticks=[], xlim=(low - margin, high + margin))
         ax.spines["left"].set_visible(False)
         ax.spines["bottom"].set_position(("data", 0))
-        ax.tick_params(labelsize=8)
-    axes[-1].set_xlabel("vertical line: mean      thick bar: one std to each side", fontsize=8)
+        ax.tick_params(labelsize=9)
+    axes[-1].set_xlabel("solid line: mean      thick bar: one std to each side", fontsize=9)
     steps = "; ".join(
         f"{t}: {row(v)}, mean {number(v.mean())}, std {number(v.std())}" for t, v in zip(titles, rows)
     )
