@@ -54,8 +54,8 @@ def lane(ax, y, values, color, *, labels=None, mean=True, std=True, lift=8):
     line = [(low + edge, y), (high - edge, y)]
     for tick in ticks:
         line += [(np.nan, np.nan), (tick, y), (tick, y - 0.1)]
-        ax.annotate(short(tick), (tick, y - 0.14), ha="center", va="top", fontsize=9, zorder=6,
-                    bbox={"fc": PAPER, "ec": "none", "pad": 0.4})  # fmt: skip
+        clear = {"fc": PAPER, "ec": "none", "pad": 0.4} if tick == 0 else None  # or the zero line crosses its 0 out
+        ax.annotate(short(tick), (tick, y - 0.14), ha="center", va="top", fontsize=9, zorder=6, bbox=clear)
     ax.plot(*np.transpose(line), color=FAINT, lw=0.8, zorder=2)
     tops = heights(values)
     if mean:
