@@ -48,13 +48,17 @@ def shielded(factors, outputs, gradients, *, marks):
     ax.set(xscale="log", yscale="log", xlabel="the row is multiplied by", ylabel="largest size")
     ax.set_ylim(min(gradients) / 4, max(*outputs, *gradients) * 6)
     middle, written = np.sqrt(marks[0] * marks[1]), []
-    curves = (("normalized value", outputs, NORMALIZED, "-", "o"), ("gradient", gradients, INK, (0, (5, 2)), "s"))
-    for name, sizes, color, style, marker in curves:
+    curves = (
+        ("normalized value", "top", outputs, NORMALIZED, "-", "o"),  # below its line, clear of the values above it
+        ("gradient", "bottom", gradients, INK, (0, (5, 2)), "s"),
+    )
+    for name, side, sizes, color, style, marker in curves:
         def at(factor):
             return np.exp(np.interp(np.log(factor), np.log(factors), np.log(sizes)))
 
         ax.plot(factors, sizes, color=color, ls=style, lw=2.4)
-        ax.annotate(name, (middle, at(middle)), (6, 6), textcoords="offset points", color=color, fontweight="bold")
+        ax.annotate(name, (middle, at(middle)), (6, 6 if side == "bottom" else -6), textcoords="offset points",
+                    va=side, color=color, fontweight="bold")
         for factor in marks:
             ax.plot(factor, at(factor), marker, ms=8, color=color)
             ax.annotate(number(at(factor)), (factor, at(factor)), (6, 6), textcoords="offset points", color=color)

@@ -24,7 +24,8 @@ def number_lines(stages):
         heights = 0.42 + 0.62 * equals_before(values)
         mean, std = values.mean(), values.std()
         ax.axvline(0, color=FAINT, lw=0.8, ls=(0, (2, 3)), zorder=0)
-        ax.axvline(mean, ymax=0.8, color=MEAN, lw=1.6, zorder=1)
+        top = max(heights[values == mean], default=1.8)  # a line through dots ends in the last of them
+        ax.plot([mean, mean], [-0.25, top], color=MEAN, lw=1.6, zorder=1)
         ax.plot([mean - std, mean + std], [0, 0], color=SPREAD, lw=5, solid_capstyle="butt", zorder=3)
         ax.plot(values, heights, "o", ms=11, color=color, zorder=4)
         for value, top in dict(zip(values, heights)).items():
