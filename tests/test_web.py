@@ -112,6 +112,8 @@ def test_a_changed_meaning_reaches_the_pages_that_did_not_change(book):
     assert {"μ, say mew. Where the row sits.", "μ, mean: Where the row sits."} <= titles()
     book.replace("Where the row sits.", "The point of balance.", "chapters/index.md")
     assert {"μ, say mew. The point of balance.", "μ, mean: The point of balance."} <= titles()
+    book.replace("$\\mu$, say mew. The point of balance.", "$\\mu$ is the point of balance", "chapters/index.md")
+    assert {"μ is the point of balance", "μ, mean: μ is the point of balance"} <= titles()
 
 
 def test_flashcards_are_over_all_chapters(articles):

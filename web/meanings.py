@@ -88,8 +88,9 @@ def read_meanings(glossary):
         meaning = Meaning("".join(plain(node) for node in first))
         if symbol:
             names = ", ".join(dict.fromkeys([symbol, terms[0].astext()]))
-            gloss = re.split(r"(?<=\.)\s+", meaning.text)[1]
-            meaning = replace(meaning, symbol=symbol_pattern(symbol, symbols), line=f"{names}: {gloss}")
+            sentences = re.split(r"(?<=\.)\s+", meaning.text)
+            line = f"{names}: {sentences[1] if len(sentences) > 1 else meaning.text}"
+            meaning = replace(meaning, symbol=symbol_pattern(symbol, symbols), line=line)
         meanings |= {anchor: meaning for term in terms for anchor in term["ids"]}
     return meanings
 

@@ -158,15 +158,16 @@ def eps_cliff(epsilons, flat, nearly_flat, *, limit, usual):
     ax.minorticks_off()
     ax.annotate("//", (zero * 30, 0), xycoords=("data", "axes fraction"), ha="center", va="center", fontsize=10,
                 bbox={"fc": PAPER, "ec": "none", "pad": 0.5})
-    ax.set(xlabel="eps", ylabel="largest normalized value", ylim=(-0.12 * limit, 1.2 * limit), xlim=(zero / 8, epsilons[-1] * 2))
+    ax.set(xlabel="eps", xlim=(zero / 8, epsilons[-1] * 2))
+    ax.set(ylabel="largest normalized value", ylim=(-0.12 * limit, 1.2 * limit))
     ax.tick_params(axis="x", labelsize=10)  # or nobody could read the exponents
     ax.tick_params(axis="y", labelsize=8)
     return figure, (
         f"Largest normalized value of two rows against eps, from {decimal(epsilons[0])} to {number(epsilons[-1])}, on "
-        f"an axis in factors of 100, with eps = 0 apart on the left. The flat row stays at {number(np.abs(flat).max())} for every eps above zero, "
-        f"and has no value at eps = 0, where a cross marks the cliff. The nearly flat row falls from "
-        f"{number(limit)} at eps = 0 through {number(at_usual)} at the usual {_eps(usual)} to "
-        f"{number(nearly_flat[-1])} at the right end."
+        f"an axis in factors of 100, with eps = 0 apart on the left. The flat row stays at "
+        f"{number(np.abs(flat).max())} for every eps above zero, and has no value at eps = 0, where a cross marks the "
+        f"cliff. The nearly flat row falls from {number(limit)} at eps = 0 through {number(at_usual)} at the usual "
+        f"{_eps(usual)} to {number(nearly_flat[-1])} at the right end."
     )
 
 

@@ -70,7 +70,7 @@ def shielded(factors, outputs, gradients, *, marks):
     ax.tick_params(labelsize=8)
     return figure, (
         f"Two lines, both axes in factors of 10, against the factor a row is multiplied by, {number(factors[0])} to "
-        f"{number(factors[-1])}. The largest normalized value, {number(outputs[0])} at the left and {number(outputs[-1])} at "
-        f"the right: {written[0]}. The largest gradient by the input falls from {number(gradients[0])} to "
-        f"{number(gradients[-1])}: {written[1]}."
+        f"{number(factors[-1])}. The largest normalized value, {number(outputs[0])} at the left and "
+        f"{number(outputs[-1])} at the right: {written[0]}. The largest gradient by the input falls from "
+        f"{number(gradients[0])} to {number(gradients[-1])}: {written[1]}."
     )
