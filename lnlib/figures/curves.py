@@ -61,7 +61,11 @@ def shielded(factors, outputs, gradients, *, marks):
                     va=side, color=color, fontweight="bold")
         for factor in marks:
             ax.plot(factor, at(factor), marker, ms=8, color=color)
-            ax.annotate(number(at(factor)), (factor, at(factor)), (6, 6), textcoords="offset points", color=color)
+            if side == "bottom":  # a falling line leaves room at its lower left
+                place = {"xytext": (-8, -6), "ha": "right", "va": "top"}
+            else:
+                place = {"xytext": (6, 6)}
+            ax.annotate(number(at(factor)), (factor, at(factor)), textcoords="offset points", color=color, **place)
         written.append(" and ".join(f"{number(at(factor))} at {number(factor)}" for factor in marks))
     ax.minorticks_off()
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
