@@ -202,6 +202,22 @@ def test_a_page_is_easy_to_use_on_a_phone(visit, path):
     assert page.eval_on_selector_all("article pre", cramped, CODE_COLUMNS) == []
 
 
+@pytest.mark.parametrize("width", [PHONE, LAPTOP])
+@pytest.mark.parametrize("path", PAGES)
+def test_a_formula_in_a_sentence_stands_in_its_own_place(visit, path, width):
+    page = visit(path, width)
+    open_boxes(page)
+    moved = page.eval_on_selector_all(
+        "article mjx-container:not([display])",
+        """all => all.filter(formula => {
+            const place = formula.getBoundingClientRect()
+            const letters = formula.querySelector('mjx-math').getBoundingClientRect()
+            return !place.width || letters.left < place.left - 1 || letters.right > place.right + 1
+        }).map(formula => formula.parentElement.parentElement.textContent)""",
+    )
+    assert moved == []
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_no_line_begins_with_the_comma_after_a_formula(visit, path):
     page = visit(path, PHONE)

@@ -61,7 +61,7 @@ def shielded(factors, outputs, gradients, *, marks):
                     va=side, color=color, fontweight="bold")
         for factor in marks:
             ax.plot(factor, at(factor), marker, ms=8, color=color)
-            if side == "bottom":  # a falling line leaves room at its lower left
+            if side == "bottom" and factor > factors[0]:  # a falling line leaves room at its lower left
                 place = {"xytext": (-8, -6), "ha": "right", "va": "top"}
             else:
                 place = {"xytext": (6, 6)}
