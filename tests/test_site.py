@@ -194,6 +194,9 @@ def test_a_page_is_easy_to_use_on_a_phone(visit, path):
         return box.left < 0 || box.right > innerWidth
     }).map(e => e.textContent)"""
     assert page.eval_on_selector_all("article :is(pre, table, div.math, mjx-container)", too_wide) == []
+    # A formula can scroll in its box, but a reader should not have to: break it by hand.
+    wide = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+    assert page.eval_on_selector_all("article div.math", wide) == []
     cramped = """(all, columns) => all.map(e => {
         const text = e.textContent
         e.textContent = 'x'.repeat(columns)
