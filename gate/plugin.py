@@ -130,24 +130,29 @@ class MarkdownText(pytest.Item):
     """The text of a Markdown page, which computes its variables itself."""
 
     def runtest(self):
-        text = self.path.read_text("utf-8")
-        namespace, found = {}, []
-        for passage in prose.passages(text, json.loads(os.environ[PLAIN_NUMBERS])):
-            try:
-                found += _check(
-                    passage,
-                    evaluate=lambda expression: prose.evaluate(expression, namespace),
-                    known=lambda: prose.known_values(namespace),
-                    run_code=lambda code: exec(code, namespace),
-                    run_snippet=lambda code: prose.run_snippet(code, namespace),
-                )
-            except NameError as error:
-                found.append((passage.line, f"a check cannot be used: {error}"))
+        found = check_markdown(self.path.read_text("utf-8"), json.loads(os.environ[PLAIN_NUMBERS]))
         if found:
             raise ProseError([(f"line {line}", message) for line, message in found])
 
     def reportinfo(self):
         return self.path, 0, self.name
+
+
+def check_markdown(text, plain_numbers):
+    """Return (line, message) for all that is wrong with the text of a Markdown page."""
+    namespace, found = {}, []
+    for passage in prose.passages(text, plain_numbers):
+        try:
+            found += _check(
+                passage,
+                evaluate=lambda expression: prose.evaluate(expression, namespace),
+                known=lambda: prose.known_values(namespace),
+                run_code=lambda code: exec(code, namespace),
+                run_snippet=lambda code: prose.run_snippet(code, namespace),
+            )
+        except NameError as error:
+            found.append((passage.line, f"a check cannot be used: {error}"))
+    return found
 
 
 def _check(passage, evaluate, known, run_code, run_snippet):
@@ -166,10 +171,10 @@ def _check(passage, evaluate, known, run_code, run_snippet):
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.failed:
-        report.user_properties.append(("gate", _findings(item, call.excinfo.value)))
+        report.user_properties.append(("gate", findings(item, call.excinfo.value)))
 
 
-def _findings(item, error):
+def findings(item, error):
     """Return what went wrong as a list of (place, [lines])."""
     if isinstance(error, ProseError):
         return [(place, message.splitlines()) for place, message in error.args[0]]

@@ -91,6 +91,7 @@ class Number:
     last_digit: float  # the size of one unit in the last printed place
     exact: bool
     line: int
+    start: int  # where it stands in the text
     sentence: str
 
     def matches(self, computed):
@@ -333,5 +334,6 @@ def _numbers(text, hidden, start, end):
             last_digit=float(f"1e{exponent - decimals}"),
             exact=not decimals and not ABOUT.search(before),
             line=line,
+            start=match.start(),
             sentence=text.splitlines()[line - 1].strip(),
         )

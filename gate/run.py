@@ -39,10 +39,8 @@ def verify(pages, root, plain_numbers):
             for cell, reason in refused:
                 place = notebooks.cell_name(notebook, cell) if cell else "the page"
                 findings.append((name, place, [reason]))
-            if not refused:  # an item for each cell that says something, and one for the text ahead
-                items[name] = 1 + sum(
-                    c.cell_type == "code" or bool(prose.passages(c.source, plain_numbers)) for c in notebook.cells
-                )
+            if not refused:
+                items[name] = item_count(notebook, plain_numbers)
         elif page.suffix == ".md":
             if reason := prose.refusal(page.read_text("utf-8")):
                 findings.append((name, "the page", [reason]))
@@ -58,6 +56,11 @@ def verify(pages, root, plain_numbers):
     return worded(findings)
 
 
+def item_count(notebook, plain_numbers):
+    """Return how many items a notebook has: one for each cell that says something, one for the text ahead."""
+    return 1 + sum(c.cell_type == "code" or bool(prose.passages(c.source, plain_numbers)) for c in notebook.cells)
+
+
 def stray_figures(pages, root, drawn):
     """Yield a finding for each picture file beside the chapters that is not among the drawn ones."""
     for folder in sorted({page.parent for page in pages}):
@@ -66,11 +69,11 @@ def stray_figures(pages, root, drawn):
                 yield picture.relative_to(root).as_posix(), "the picture", ["no cell draws it: remove it"]
 
 
-def run_pytest(items, root, plain_numbers):
+def run_pytest(items, root, plain_numbers, options=(), variables=()):
     """Run nbval and the prose checks, one page a worker; return the findings.
 
     items: {page: how many it must pass}. A page that passes fewer without a failure was
-    not checked, and that is a finding too.
+    not checked, and that is a finding too. options, variables: more for pytest and its environment.
     """
     with tempfile.TemporaryDirectory() as folder:
         # Nothing but this file configures pytest: no addopts, conftest.py or plugin of a project
@@ -81,6 +84,7 @@ def run_pytest(items, root, plain_numbers):
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             REPORT: str(report),
             PLAIN_NUMBERS: json.dumps(plain_numbers),
+            **dict(variables),
         }
         notebook_count = sum(page.endswith(".ipynb") for page in items)
         workers = min(notebook_count, os.cpu_count() or 1) if notebook_count > 1 else 0
@@ -88,7 +92,7 @@ def run_pytest(items, root, plain_numbers):
             sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_TIMEOUT}",
             "-c", str(settings), f"--rootdir={root}", "--noconftest", "--color=no", "--quiet",
             "-p", "nbval.plugin", "-p", "xdist", "-p", "gate.plugin", "-p", "no:cacheprovider",
-            f"--numprocesses={workers}", "--dist=loadfile", *items,
+            f"--numprocesses={workers}", "--dist=loadfile", *options, *items,
         ]  # fmt: skip
         result = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, encoding="utf-8")
         if not report.is_file():

@@ -1,0 +1,338 @@
+"""Alter the course in one place at a time and demand that the gate stops and names the place: `make tamper`.
+
+What is altered: every number, `nan` and truth value in a stored output; coordinates and letters of
+every figure, and the numbers of its alternative text; every number in the text of every page; the
+results that snippets show; the inputs, in code cells and on Markdown pages; and each constant and
+operator of lnlib's formulas. A number gets another last digit, so that it is wrong by as little as
+it can be.
+
+Outputs and text are altered inside a run of the gate: when a cell or a paragraph has passed, its
+alterations are put to the same comparison, in the same kernel, and taken back. For the rest the
+gate runs anew on a copy of the book.
+
+`python -m tests.tamper 2/5` tries every fifth alteration only, from the second on.
+"""
+
+import ast
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from itertools import count
+import json
+import os
+from pathlib import Path
+import queue
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+
+import nbformat
+from nbval.plugin import IPyNbCell, NbCellError, coalesce_streams
+import pytest
+from sphinx_external_toc.parsing import parse_toc_yaml
+import yaml
+
+from gate import notebooks, prose
+from gate.plugin import PLAIN_NUMBERS, KernelItem, check_markdown, findings
+from gate.run import item_count, run_pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER, PART = "TAMPER_FOLDER", "TAMPER_PART"  # environment variables for the plugin below
+FORMULAS = ["layer_norm.py", "neighbors.py"]
+COORDINATES, LETTERS = 20, 5  # altered in each figure
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?|\bnan\b|\bTrue\b|\bFalse\b")
+SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+OTHER = {"nan": "0", "True": "False", "False": "True", "½": "¼", "¼": "½", "¾": "½"}
+SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
+
+
+def other(value):
+    """Return a number as text with another last digit; nan and truth values become others as well."""
+    if value in OTHER:
+        return OTHER[value]
+    at = max(i for i, letter in enumerate(value.partition("e")[0] or value) if letter.isdigit())
+    digits = "0123456789" if value[at] in "0123456789" else SUPERSCRIPTS
+    return value[:at] + digits[(digits.index(value[at]) + 1) % 10] + value[at + 1 :]
+
+
+def replaced(text, start, old, new):
+    assert text[start : start + len(old)] == old
+    return text[:start] + new + text[start + len(old) :]
+
+
+def altered_texts(text, pattern=NUMBER):
+    """Yield (what was, what becomes, the text with this one change) for each match."""
+    for match in pattern.finditer(text):
+        yield match[0], other(match[0]), replaced(text, match.start(), match[0], other(match[0]))
+
+
+def altered_figures(svg, seed):
+    """Yield the same for a sample of a figure's coordinates and letters."""
+    chance, body = random.Random(seed), svg.index("</style>")
+    coordinates = [
+        (attribute.start(1) + number.start(), number[0])
+        for attribute in re.finditer(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|points)="([^"]*)"', svg)
+        for number in re.finditer(r"\d+(?:\.\d+)?", attribute[1])
+    ]
+    for start, old in chance.sample(coordinates, min(COORDINATES, len(coordinates))):
+        yield old, other(old), replaced(svg, start, old, other(old))
+    letters = [(m.start(1), m[1]) for m in re.finditer(r'<use xlink:href="(#i\d+)"', svg[body:])]
+    for start, old in chance.sample(letters, min(LETTERS, len(letters))):
+        new = next((name for _, name in letters if name != old), "#i0")
+        yield f"letter {old}", f"letter {new}", replaced(svg, body + start, old, new)
+
+
+def altered_outputs(cell):
+    """Yield (kind, was, becomes, outputs) for each alteration of a cell's stored outputs."""
+    for place, output in enumerate(cell.outputs):
+        data = output.get("data", {"stream": output.get("text")})
+        for mime, text in data.items():
+            if mime == "image/svg+xml":
+                kind, changes = "coordinates and letters of figures", altered_figures(text, cell.id)
+            else:
+                kind = "alternative texts" if "image/svg+xml" in data else "outputs"
+                changes = altered_texts(text)
+            for was, becomes, changed in changes:
+                outputs = deepcopy(cell.outputs)
+                if mime == "stream":
+                    outputs[place]["text"] = changed
+                else:
+                    outputs[place]["data"][mime] = changed
+                yield kind, was, becomes, outputs
+
+
+class Slice:
+    """Takes every n-th of what it is asked about."""
+
+    def __init__(self, part):
+        self.first, self.step = map(int, part.split("/"))
+        self.number = count(1)
+
+    def has_next(self):
+        return next(self.number) % self.step == self.first % self.step
+
+
+class Tamperer:
+    """The plugin: alters what has just passed, notes what the gate says, and restores it."""
+
+    def __init__(self):
+        self.results, self.slice = [], Slice(os.environ[PART])
+        self.plain_numbers = json.loads(os.environ[PLAIN_NUMBERS])
+
+    def note(self, kind, page, place, was, becomes, caught, named):
+        self.results.append([kind, str(page), place, was, becomes, "" if named else "not named" if caught else "not noticed"])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        outcome = yield
+        if not outcome.excinfo and isinstance(item, IPyNbCell):
+            self.alter_outputs(item)
+
+    def alter_outputs(self, item):
+        stored = item.cell.outputs
+        for kind, was, becomes, outputs in altered_outputs(item.cell):
+            if not self.slice.has_next():
+                continue
+            item.cell.outputs = outputs
+            caught = not item.compare_outputs(deepcopy(item.test_outputs), coalesce_streams(deepcopy(outputs)))
+            place, lines = notebooks.cell_name(item.parent.nb, item.cell), []
+            if caught:
+                [(place, lines)] = findings(item, NbCellError(item.cell_num, "Cell outputs differ", item.cell.source))
+            named = len(lines) > 1 if "figures" in kind else any(becomes in line for line in lines)
+            self.note(kind, item.path.name, place, was, becomes, caught, named)
+        item.cell.outputs = stored
+
+    def alter_text(self, find):
+        """Return a `KernelItem.find` that alters each passage that it has found right."""
+
+        def find_and_alter(item, cell, passage):
+            found = find(item, cell, passage)
+            source, place = cell.source, prose.passages(cell.source, self.plain_numbers).index(passage)
+            for number, changed in altered_passage(source, passage) if not found else ():
+                if not self.slice.has_next():
+                    continue
+                cell.source = changed
+                altered = prose.passages(changed, self.plain_numbers)[place]
+                report = find(item, cell, altered)
+                says = f"the text says {other(number.text)},"
+                named = any(says in message and where.endswith(f"line {number.line}") for where, message in report)
+                name = f"{notebooks.cell_name(item.parent.nb, cell)}, line {number.line}"
+                self.note("numbers in text", item.path.name, name, number.text, other(number.text), report, named)
+            cell.source = source
+            return found
+
+        return find_and_alter
+
+    def pytest_sessionfinish(self):
+        Path(os.environ[FOLDER], f"{os.getpid()}.json").write_text(json.dumps(self.results), "utf-8")
+
+
+def altered_passage(text, passage):
+    """Yield (number, text with that number altered) for the numbers of one passage."""
+    for number in passage.numbers:
+        yield number, replaced(text, number.start, number.text, other(number.text))
+
+
+def pytest_configure(config):
+    if FOLDER in os.environ:
+        tamperer = Tamperer()
+        KernelItem.find = tamperer.alter_text(KernelItem.find)
+        config.pluginmanager.register(tamperer, "tamperer")
+
+
+def outputs_and_text(pages, plain_numbers, part):
+    """Alter the outputs, figures and texts of all notebooks, in one run of the gate; return the results."""
+    items = {page: item_count(notebooks.read(ROOT / page), plain_numbers) for page in pages if page.endswith(".ipynb")}
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = run_pytest(items, ROOT, plain_numbers, ["-p", "tests.tamper"], {FOLDER: folder, PART: part})
+        if wrong:
+            sys.exit(f"The course does not hold as it is, so altering it says nothing: {wrong[0]}")
+        return [result for file in Path(folder).glob("*.json") for result in json.loads(file.read_text("utf-8"))]
+
+
+def markdown_pages(pages, plain_numbers, part):
+    """Alter text, snippets and inputs of all Markdown pages; return the results."""
+    results, mine = [], Slice(part)
+    for page in pages:
+        if not page.endswith(".md"):
+            continue
+        text = (ROOT / page).read_text("utf-8")
+        changes = [
+            ("numbers in text", number.text, other(number.text), f"the text says {other(number.text)},", number.line, changed)
+            for passage in prose.passages(text, plain_numbers)
+            for number, changed in altered_passage(text, passage)
+        ]
+        for block in [*prose.SNIPPET.finditer(text), *prose.COMMENT.finditer(text)]:
+            if block.re is prose.COMMENT and block[1] != "values":
+                continue
+            where = block.span("code" if block.re is prose.SNIPPET else 2)
+            for match in NUMBER.finditer(text, *where):
+                line = text[text.rindex("\n", 0, match.start()) + 1 : match.start()]
+                shown = block.re is prose.SNIPPET and not re.match(r">>>|\.\.\.", line)
+                kind = "results that snippets show" if shown else "inputs"
+                changed = replaced(text, match.start(), match[0], other(match[0]))
+                changes.append((kind, match[0], other(match[0]), "", text.count("\n", 0, match.start()) + 1, changed))
+        for kind, was, becomes, says, line, changed in changes:
+            if mine.has_next():
+                report = check_markdown(changed, plain_numbers)
+                named = any(says in message and (not says or line == at) for at, message in report)
+                results.append([kind, page, f"line {line}", was, becomes, "" if named else "not named" if report else "not noticed"])
+    return results
+
+
+def inputs(pages):
+    """Yield (page, place, was, becomes, source files to write) for each number that a cell only assigns."""
+    for page in pages:
+        if not page.endswith(".ipynb"):
+            continue
+        notebook = notebooks.read(ROOT / page)
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            source, name = cell.source, notebooks.cell_name(notebook, cell)
+            lines = [0, *(m.end() for m in re.finditer("\n", source))]
+            for statement in ast.parse(source).body:
+                if not isinstance(statement, ast.Assign) or not is_input(statement.value):
+                    continue
+                for node in ast.walk(statement.value):
+                    if isinstance(node, ast.Constant) and not isinstance(node.value, (str, bool)):
+                        start = lines[node.lineno - 1] + node.col_offset
+                        was = source[start : lines[node.end_lineno - 1] + node.end_col_offset]
+                        cell.source = replaced(source, start, was, other(was))
+                        yield "inputs", page, name, was, other(was), {page: nbformat.writes(notebook)}
+                        cell.source = source
+
+
+def is_input(value):
+    """Tell whether an expression is made of numbers alone, as `np.array([1.0, 2.0])` is."""
+    nodes = list(ast.walk(value))
+    called = {ast.unparse(n.func) for n in nodes if isinstance(n, ast.Call)}
+    names = {n.id for n in nodes if isinstance(n, ast.Name)}
+    return called <= {"np.array"} and names <= {"np"} and any(isinstance(n, ast.Constant) for n in nodes)
+
+
+def formulas():
+    """Yield the same for each constant and operator of lnlib's formulas."""
+    for module in FORMULAS:
+        code = (ROOT / "lnlib" / module).read_text("utf-8")
+        for number in count():
+            tree = ast.parse(code)
+            nodes = [n for n in ast.walk(tree) if alterable(n)]
+            if number == len(nodes):
+                break
+            node, place = nodes[number], f"line {nodes[number].lineno}"
+            was = ast.unparse(node)
+            if isinstance(node, ast.BinOp):
+                node.op = SWAPPED[type(node.op)]()
+            elif isinstance(node, ast.UnaryOp):
+                node.op = ast.UAdd()
+            else:
+                node.value += 1
+            yield "lnlib's formulas", f"lnlib/{module}", place, was, ast.unparse(node), {f"lnlib/{module}": ast.unparse(tree)}
+
+
+def alterable(node):
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in SWAPPED
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub)
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def rebuilt(changes, pages, plain_numbers):
+    """Run the gate anew for each change, on copies of the book; return the results."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        copies = queue.SimpleQueue()
+        for number in range(os.cpu_count()):
+            copy = Path(folder, str(number))
+            for name in ("chapters", "lnlib"):
+                shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            copies.put(copy)
+
+        def attempt(change):
+            kind, page, place, was, becomes, files = change
+            copy = copies.get()
+            try:
+                for name, text in files.items():
+                    (copy / name).write_text(text, "utf-8")
+                for candidate in [page] if page in pages else pages:
+                    if candidate.endswith(".md"):
+                        continue
+                    expected = item_count(notebooks.read(copy / candidate), plain_numbers)
+                    found = run_pytest({candidate: expected}, copy, plain_numbers, ["--maxfail=1"])
+                    if found:
+                        return [kind, page, place, was, becomes, ""]
+                return [kind, page, place, was, becomes, "not noticed"]
+            finally:
+                for name in files:
+                    shutil.copy(ROOT / name, copy / name)
+                copies.put(copy)
+
+        return list(pool.map(attempt, changes))
+
+
+def main(part="1/1"):
+    start, mine = time.monotonic(), Slice(part)
+    plain_numbers = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]["gate_plain_numbers"]
+    names = parse_toc_yaml(ROOT / "_toc.yml")
+    pages = [f"{name}{suffix}" for name in names for suffix in (".ipynb", ".md") if (ROOT / f"{name}{suffix}").is_file()]
+    results = outputs_and_text(pages, plain_numbers, part)
+    results += markdown_pages(pages, plain_numbers, part)
+    results += rebuilt([c for c in [*inputs(pages), *formulas()] if mine.has_next()], pages, plain_numbers)
+
+    kinds = Counter(kind for kind, *_ in results)
+    missed = [result for result in results if result[-1]]
+    for kind, page, place, was, becomes, outcome in missed:
+        print(f"{outcome}: {kind}, {page}, {place}: {was} -> {becomes}")
+    for kind, tried in kinds.items():
+        print(f"{kind}: {tried} altered, {tried - sum(m[0] == kind for m in missed)} caught")
+    minutes = (time.monotonic() - start) / 60
+    print(f"{len(results)} alterations in {minutes:.1f} minutes, {len(results) - len(missed)} caught, {len(missed)} got through")
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
