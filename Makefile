@@ -8,7 +8,7 @@ COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-ve
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test oracles mutants bench accept speed lock clean
+.PHONY: help book read lab test oracles mutants tamper bench accept speed lock clean
 
 help:
 	@echo 'make book     verify every notebook, then build the site into _build/html'
@@ -17,6 +17,7 @@ help:
 	@echo 'make test     run all tests'
 	@echo 'make oracles  install PyTorch for the tests that compare with it'
 	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
+	@echo 'make tamper   alter the course in thousands of places; the build has to stop at each'
 	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
 	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
 	@echo 'make speed    time the verified build against a stock one'
@@ -71,9 +72,12 @@ bench: .venv/test
 .venv-mutants/mutants: requirements/mutants.txt pyproject.toml
 	$(call environment,.venv-mutants,$<)
 
-# PART=2/5 tries every fifth change only, from the second on.
+# PART=2/5 tries every fifth change only, from the second on; so it does for tamper.
 mutants: .venv-mutants/mutants
 	@.venv-mutants/bin/python -m tests.mutants $(PART)
+
+tamper: .venv/test
+	@$(BIN)/python -m tests.tamper $(PART)
 
 accept: .venv/book
 	@$(BIN)/python -m gate.accept .
