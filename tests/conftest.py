@@ -1,4 +1,4 @@
-"""A small book to break: two notebooks and a Markdown page, made once, copied for each test."""
+"""The built book, and a small one to break: two notebooks and a Markdown page, copied for each test."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 
+from bs4 import BeautifulSoup
 import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "_build" / "html"
 
 INDEX = """\
 <!-- values:
@@ -117,3 +119,17 @@ def book(verified_book, tmp_path):
     """A copy of the small book, to be broken."""
     shutil.copytree(verified_book.folder, tmp_path / "book")
     return Book(tmp_path / "book")
+
+
+@pytest.fixture(scope="module")
+def site():
+    if not SITE.is_dir():
+        pytest.fail("there is no built book: run `make book` first (`make test` does)")
+    return SITE
+
+
+@pytest.fixture(scope="module")
+def soups(site):
+    """Every built page, parsed. What stands in _static are the theme's templates."""
+    found = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
+    return {p.relative_to(site).as_posix(): BeautifulSoup(p.read_text("utf-8"), "html.parser") for p in found}

@@ -10,7 +10,6 @@ import shutil
 from threading import Thread
 from urllib.parse import unquote, urlsplit
 
-from bs4 import BeautifulSoup
 import pytest
 from sphinx_external_toc.parsing import parse_toc_yaml
 
@@ -18,7 +17,6 @@ from conftest import ROOT
 from gate import notebooks, prose
 from lnlib.figures import COLORS
 
-SITE = ROOT / "_build" / "html"
 INDEX, CHAPTER = "chapters/index.html", "chapters/four-numbers.html"
 GLOSSARY, REFERENCES = "chapters/glossary.html", "chapters/references.html"
 SOURCES = {
@@ -44,25 +42,11 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site():
-    if not SITE.is_dir():
-        pytest.fail("there is no built book: run `make book` first (`make test` does)")
-    return SITE
-
-
-@pytest.fixture(scope="module")
 def address(site):
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=site))
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def soups(site):
-    """Every built page, parsed. What stands in _static are the theme's templates."""
-    found = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
-    return {p.relative_to(site).as_posix(): BeautifulSoup(p.read_text("utf-8"), "html.parser") for p in found}
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,9 @@ from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 
+PLAIN = LatexNodes2Text(math_mode="text")
+
+
 class explained(nodes.General, nodes.Inline, nodes.Element):
     """A formula and the meaning of its symbols."""
 
@@ -122,4 +125,4 @@ def plain(node):
 
 
 def plain_formula(tex):
-    return LatexNodes2Text(math_mode="text").latex_to_text(f"${tex}$").replace("^2", "²").replace("ϵ", "ε")
+    return PLAIN.latex_to_text(f"${tex}$").replace("^2", "²").replace("ϵ", "ε")
