@@ -14,7 +14,7 @@ from nbval.plugin import coalesce_streams
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from gate import notebooks
-from gate.run import CELL_TIMEOUT, clean_environment
+from gate.kernel import CELL_TIMEOUT, clean_environment, kernel_address
 
 
 def accept(root):
@@ -58,16 +58,20 @@ def notebook_paths(root):
 
 def execute(notebook, path, root):
     """Run a notebook in this environment; leave in it nothing that tells one machine from another."""
-    # The blocking manager would wait forever for a kernel that died.
-    kernel = AsyncKernelManager(kernel_name=CURRENT_ENV_KERNEL_NAME, kernel_spec_manager=NbvalKernelspecManager())
-    client = NotebookClient(
-        notebook,
-        km=kernel,
-        timeout=CELL_TIMEOUT,
-        record_timing=False,
-        resources={"metadata": {"path": str(path.parent)}},
-    )
     with tempfile.TemporaryDirectory() as folder:
+        # The blocking manager would wait forever for a kernel that died.
+        kernel = AsyncKernelManager(
+            kernel_name=CURRENT_ENV_KERNEL_NAME,
+            kernel_spec_manager=NbvalKernelspecManager(),
+            **kernel_address(folder),
+        )
+        client = NotebookClient(
+            notebook,
+            km=kernel,
+            timeout=CELL_TIMEOUT,
+            record_timing=False,
+            resources={"metadata": {"path": str(path.parent)}},
+        )
         try:
             # The discarded stderr is the kernel's own log, not what the cells print.
             client.execute(env=clean_environment(root, folder), stderr=subprocess.DEVNULL)

@@ -10,10 +10,13 @@ import json
 import os
 from pathlib import Path
 
+from jupyter_client.manager import KernelManager
+import nbval.kernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 import pytest
 
 from gate import notebooks, prose
+from gate.kernel import kernel_address
 
 REPORT, PLAIN_NUMBERS = "GATE_REPORT", "GATE_PLAIN_NUMBERS"  # environment variables
 CALL = "__import__('gate.prose', fromlist=['prose'])"
@@ -190,8 +193,13 @@ def findings(item, error):
 
 
 def pytest_configure(config):
+    nbval.kernel.KernelManager = own_kernel_manager  # nbval has no option for it
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Report(), "gate-report")
+
+
+def own_kernel_manager(**options):
+    return KernelManager(**options, **kernel_address(Path(os.environ[REPORT]).parent))
 
 
 class Report:

@@ -9,9 +9,9 @@ import sys
 import tempfile
 
 from gate import notebooks, prose
+from gate.kernel import CELL_TIMEOUT, clean_environment
 from gate.plugin import PLAIN_NUMBERS, REPORT
 
-CELL_TIMEOUT = 60  # seconds; a kernel that died is noticed no sooner
 MOST_SHOWN = 30  # findings; more than anyone reads at once
 
 WHAT_TO_DO = """\
@@ -106,16 +106,6 @@ def run_pytest(items, root, plain_numbers, options=(), variables=()):
     if result.returncode and not findings:
         findings.append(("the book", "pytest", [f"it ended with status {result.returncode}"]))
     return findings
-
-
-def clean_environment(root, folder):
-    """Return the environment in which notebooks run: nothing of a reader's own settings, empty folder.
-
-    The book's own lnlib comes first, also in a copy of a book that is installed elsewhere.
-    """
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "MPL", "PYTHONWARN"))}
-    paths = [str(root), str(Path(__file__).parent.parent)]
-    return environment | {"IPYTHONDIR": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def worded(findings):

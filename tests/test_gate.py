@@ -4,6 +4,7 @@ import base64
 from pathlib import Path
 import re
 import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -284,6 +285,17 @@ def test_a_kernel_that_dies_is_a_finding(book, monkeypatch):
     accepted = book.accept()
     assert accepted.returncode != 0
     assert "Nothing was stored. beta.ipynb: Kernel died" in accepted.stderr and "Traceback" not in accepted.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has kernels on TCP ports only")
+def test_a_kernel_listens_at_files_of_its_own(book):
+    # Of two programs that were offered the same free port, one waits forever.
+    transport = "import json\nfrom ipykernel import get_connection_file\n"
+    transport += "print(json.load(open(get_connection_file()))['transport'])"
+    book.change(lambda cells: cells[1].update(source=transport), "beta.ipynb")
+    assert book.accept().returncode == 0
+    assert book.notebook("beta.ipynb").cells[1].outputs[0].text == "ipc\n"
+    assert findings(book) == ""
 
 
 def test_a_picture_that_no_cell_draws_is_refused(book):
