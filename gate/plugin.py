@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(items):
         if not isinstance(parent, IPyNbFile):
             ordered += group
             continue
+        parent.ahead = []  # (cell, passage) for what can be checked only when all cells have run
         for cell in parent.nb.cells:
             if cell.cell_type == "code":
                 ordered.append(next(group))
@@ -99,12 +100,12 @@ class MarkdownCell(KernelItem):
         self.cell, self.passages = cell, passages
 
     def runtest(self):
-        found, ahead = [], self.parent.__dict__.setdefault("ahead", [])
+        found = []
         for passage in self.passages:
             try:
                 found += self.find(self.cell, passage)
             except NameError:
-                ahead.append((self.cell, passage))
+                self.parent.ahead.append((self.cell, passage))
         if found:
             raise ProseError(found)
 
@@ -114,7 +115,7 @@ class TextAhead(KernelItem):
 
     def runtest(self):
         found = []
-        for cell, passage in self.parent.__dict__.get("ahead", ()):
+        for cell, passage in self.parent.ahead:
             try:
                 found += self.find(cell, passage)
             except NameError as error:

@@ -6,10 +6,10 @@ results that snippets show; the inputs, in code cells and on Markdown pages; and
 operator of lnlib's formulas (where no page depends on one, lnlib's own tests have to notice). A
 number gets another last digit, so that it is wrong by as little as it can be.
 
-Outputs and text are altered inside a run of the gate: when a cell or a paragraph has passed, its
-alterations are put to the same comparison, in the same kernel, and taken back, and the gate has to
-name the place too. For the rest it runs anew on a copy of the book, where it is enough that it stops:
-what an input or a formula changes shows in other places.
+All this happens inside runs of the gate. When a cell or a paragraph has passed, its outputs or its
+numbers are altered, put to the same comparison in the same kernel, and taken back; the gate has to
+name the place too. When a notebook has passed, it runs again in its emptied kernel, with one input or
+formula altered, and it is enough that the gate stops: what these change shows in other places.
 
 `python -m tests.tamper 2/5` tries every fifth alteration only, from the second on.
 """
@@ -22,7 +22,6 @@ from itertools import count
 import json
 import os
 from pathlib import Path
-import queue
 import random
 import re
 import shutil
@@ -31,19 +30,19 @@ import sys
 import tempfile
 import time
 
-import nbformat
 from nbval.plugin import IPyNbCell, NbCellError, coalesce_streams
 import pytest
 from sphinx_external_toc.parsing import parse_toc_yaml
 import yaml
 
 from gate import notebooks, prose
-from gate.plugin import PLAIN_NUMBERS, KernelItem, check_markdown, findings
+from gate.plugin import PLAIN_NUMBERS, MarkdownCell, ProseError, TextAhead, check_markdown, findings
 from gate.run import item_count, run_pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDER, PART = "TAMPER_FOLDER", "TAMPER_PART"  # environment variables for the plugin below
-FORMULAS = ["layer_norm.py", "neighbors.py"]
+FOLDER, PART = "TAMPER_FOLDER", "TAMPER_PART"  # environment variables for the plugins below
+CHANGES = "changes.json"
+FORMULAS = ["lnlib/layer_norm.py", "lnlib/neighbors.py"]
 TESTS = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--noconftest", "-m", "not slow"]
 TESTS += [f"tests/test_{name}.py" for name in ("layer_norm", "neighbors", "backward", "accuracy", "rows")]
 COORDINATES, LETTERS = 20, 5  # altered in each figure
@@ -138,8 +137,29 @@ class Tamperer:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item):
         result = yield
-        if not result.excinfo and isinstance(item, IPyNbCell):
+        if result.excinfo:
+            return
+        if isinstance(item, IPyNbCell):
             self.alter_outputs(item)
+        elif isinstance(item, MarkdownCell):
+            put_off = [passage for _, passage in item.parent.ahead]
+            for passage in item.passages:
+                if passage not in put_off:
+                    self.alter_text(item, item.cell, passage)
+        elif isinstance(item, TextAhead):
+            for cell, passage in item.parent.ahead:
+                self.alter_text(item, cell, passage)
+            self.alter_inputs(Rerun(item))
+
+    def alter_inputs(self, rerun):
+        for cell in rerun.notebook.cells:
+            source, name = cell.source, notebooks.cell_name(rerun.notebook, cell)
+            for start, was in assigned(source) if cell.cell_type == "code" else ():
+                if self.slice.takes_next():
+                    cell.source = replaced(source, start, was, other(was))
+                    stops = rerun.stops()
+                    self.note("inputs", rerun.last, name, was, other(was), stops, stops)
+            cell.source = source
 
     def alter_outputs(self, item):
         stored = item.cell.outputs
@@ -155,29 +175,71 @@ class Tamperer:
             self.note(kind, item, place, was, becomes, caught, named)
         item.cell.outputs = stored
 
-    def alter_text(self, find):
-        """Return a `KernelItem.find` that alters each passage that it has found right."""
-
-        def find_and_alter(item, cell, passage):
-            found = find(item, cell, passage)
-            source, place = cell.source, prose.passages(cell.source, self.plain_numbers).index(passage)
-            for number, changed in altered_passage(source, passage) if not found else ():
-                if not self.slice.takes_next():
-                    continue
-                cell.source = changed
-                altered = prose.passages(changed, self.plain_numbers)[place]
-                report = find(item, cell, altered)
-                says = f"the text says {other(number.text)},"
-                named = any(says in message and where.endswith(f"line {number.line}") for where, message in report)
-                name = f"{notebooks.cell_name(item.parent.nb, cell)}, line {number.line}"
-                self.note("numbers in text", item, name, number.text, other(number.text), report, named)
-            cell.source = source
-            return found
-
-        return find_and_alter
+    def alter_text(self, item, cell, passage):
+        source, place = cell.source, prose.passages(cell.source, self.plain_numbers).index(passage)
+        for number, changed in altered_passage(source, passage):
+            if not self.slice.takes_next():
+                continue
+            cell.source = changed
+            report = item.find(cell, prose.passages(changed, self.plain_numbers)[place])
+            says = f"the text says {other(number.text)},"
+            named = any(says in message and where.endswith(f"line {number.line}") for where, message in report)
+            name = f"{notebooks.cell_name(item.parent.nb, cell)}, line {number.line}"
+            self.note("numbers in text", item, name, number.text, other(number.text), report, named)
+        cell.source = source
 
     def pytest_sessionfinish(self):
         Path(os.environ[FOLDER], f"{os.getpid()}.json").write_text(json.dumps(self.results), "utf-8")
+
+
+class Rerun:
+    """Runs a notebook that has passed again, in its own kernel, which it empties first.
+
+    load: code that the kernel runs before each of these runs, also the first, of the unaltered notebook.
+    """
+
+    def __init__(self, last, load=""):
+        self.last, self.notebook, self.load = last, last.parent.nb, load
+        self.items = [item for item in last.session.items if item.parent is last.parent]
+        assert not self.stops(), "the notebook does not hold in an emptied kernel, so altering it says nothing"
+
+    def stops(self):
+        """Tell whether the gate stops."""
+        kernel = self.last.parent.kernel
+        assert kernel.is_alive()
+        kernel.kc.execute(f"{self.load}\n%reset -f", silent=True, reply=True)
+        self.last.parent.ahead.clear()
+        try:
+            for item in self.items:
+                item.runtest()
+        except (NbCellError, ProseError):
+            return True
+        return False
+
+
+class Formulas:
+    """The plugin for lnlib: of the changes in a folder, keeps those that a notebook does not notice."""
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        result = yield
+        if not result.excinfo and isinstance(item, TextAhead):
+            folder = Path(os.environ[FOLDER])
+            load = f"import sys\nsys.path.insert(0, {str(folder)!r})\n"
+            load += "for name in [n for n in sys.modules if n.partition('.')[0] == 'lnlib']: del sys.modules[name]"
+            rerun, changes = Rerun(item, load), Path(folder, CHANGES)
+            missed = [c for c in json.loads(changes.read_text("utf-8")) if not noticed(c, folder, rerun.stops)]
+            changes.write_text(json.dumps(missed), "utf-8")
+
+
+def noticed(change, folder, stops):
+    """Tell whether something stops while a file of a copy is changed."""
+    file, *_, code = change
+    Path(folder, file).write_text(code, "utf-8")
+    try:
+        return stops()
+    finally:
+        shutil.copy(ROOT / file, Path(folder, file))
 
 
 def altered_passage(text, passage):
@@ -187,19 +249,24 @@ def altered_passage(text, passage):
 
 
 def pytest_configure(config):
-    if FOLDER in os.environ:
-        tamperer = Tamperer()
-        KernelItem.find = tamperer.alter_text(KernelItem.find)
-        config.pluginmanager.register(tamperer, "tamperer")
+    if PART in os.environ:
+        config.pluginmanager.register(Tamperer(), "tamperer")
+    elif FOLDER in os.environ:
+        config.pluginmanager.register(Formulas(), "formulas")
 
 
-def outputs_and_text(pages, plain_numbers, part):
-    """Alter the outputs, figures and texts of all notebooks, in one run of the gate; return the results."""
-    items = {page: item_count(notebooks.read(ROOT / page), plain_numbers) for page in pages if page.endswith(".ipynb")}
+def run_gate(pages, plain_numbers, variables):
+    """Run the gate on notebooks, with this file as a plugin."""
+    items = {page: item_count(notebooks.read(ROOT / page), plain_numbers) for page in pages}
+    wrong = run_pytest(items, ROOT, plain_numbers, ["-p", "tests.tamper"], variables)
+    if wrong:
+        sys.exit(f"The course does not hold as it is, so altering it says nothing: {wrong[0]}")
+
+
+def notebook_pages(pages, plain_numbers, part):
+    """Alter outputs, figures, texts and inputs of all notebooks; return the results."""
     with tempfile.TemporaryDirectory() as folder:
-        wrong = run_pytest(items, ROOT, plain_numbers, ["-p", "tests.tamper"], {FOLDER: folder, PART: part})
-        if wrong:
-            sys.exit(f"The course does not hold as it is, so altering it says nothing: {wrong[0]}")
+        run_gate(pages, plain_numbers, {FOLDER: folder, PART: part})
         return [result for file in Path(folder).glob("*.json") for result in json.loads(file.read_text("utf-8"))]
 
 
@@ -237,9 +304,8 @@ def markdown_pages(pages, plain_numbers, part):
     """Alter text, snippets and inputs of all Markdown pages; return the results."""
     changes, mine = [], Slice(part)
     for page in pages:
-        if page.endswith(".md"):
-            text = (ROOT / page).read_text("utf-8")
-            changes += [(page, plain_numbers, *c) for c in altered_markdown(text, plain_numbers) if mine.takes_next()]
+        text = (ROOT / page).read_text("utf-8")
+        changes += [(page, plain_numbers, *c) for c in altered_markdown(text, plain_numbers) if mine.takes_next()]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(markdown_result, changes, chunksize=8))
 
@@ -249,22 +315,6 @@ def markdown_result(change):
     report = check_markdown(text, plain_numbers)
     named = any(says in message and (not says or line == at) for at, message in report)
     return [kind, page, f"line {line}", was, becomes, outcome(report, named)]
-
-
-def inputs(pages):
-    """Yield (kind, page, place, was, becomes, {file: text}) for each number that a cell only assigns."""
-    for page in pages:
-        if not page.endswith(".ipynb"):
-            continue
-        notebook = notebooks.read(ROOT / page)
-        for cell in notebook.cells:
-            if cell.cell_type != "code":
-                continue
-            source, name = cell.source, notebooks.cell_name(notebook, cell)
-            for start, was in assigned(source):
-                cell.source = replaced(source, start, was, other(was))
-                yield "inputs", page, name, was, other(was), {page: nbformat.writes(notebook)}
-                cell.source = source
 
 
 def assigned(code):
@@ -286,9 +336,9 @@ def is_input(value):
 
 
 def formulas():
-    """Yield the same for each constant and operator of lnlib's formulas."""
-    for module in FORMULAS:
-        code = (ROOT / "lnlib" / module).read_text("utf-8")
+    """Yield (file, place, was, becomes, code) for each constant and operator of lnlib's formulas."""
+    for file in FORMULAS:
+        code = (ROOT / file).read_text("utf-8")
         for number in count():
             tree = ast.parse(code)
             nodes = [n for n in ast.walk(tree) if alterable(n)]
@@ -302,8 +352,7 @@ def formulas():
                 node.op = ast.UAdd()
             else:
                 node.value += 1
-            file = f"lnlib/{module}"
-            yield "lnlib's formulas", file, place, was, ast.unparse(node), {file: ast.unparse(tree)}
+            yield file, place, was, ast.unparse(node), ast.unparse(tree)
 
 
 def alterable(node):
@@ -314,52 +363,47 @@ def alterable(node):
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-def rebuilt(changes, pages, plain_numbers):
-    """Run the gate anew for each change, on copies of the book; return the results."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        copies = queue.SimpleQueue()
-        for number in range(os.cpu_count()):
-            copy = Path(folder, str(number))
-            for name in ("chapters", "lnlib", "tests"):
-                shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-            shutil.copy(ROOT / "pyproject.toml", copy)
-            copies.put(copy)
+def library(pages, plain_numbers, part):
+    """Alter the formulas of copies of lnlib, and run all notebooks with them; return the results."""
+    mine, parts = Slice(part), os.cpu_count()
+    changes = [change for change in formulas() if mine.takes_next()]
+    with ThreadPoolExecutor(parts) as pool:
+        shares = pool.map(lambda i: unnoticed(changes[i::parts], pages, plain_numbers), range(parts))
+        missed = [change for share in shares for change in share]
+    return [["lnlib's formulas", *change[:-1], "not noticed" if change in missed else ""] for change in changes]
 
-        def attempt(change):
-            kind, page, place, was, becomes, files = change
-            copy = copies.get()
-            try:
-                for name, text in files.items():
-                    (copy / name).write_text(text, "utf-8")
-                for candidate in [page] if page in pages else pages:
-                    if candidate.endswith(".ipynb"):
-                        expected = item_count(notebooks.read(copy / candidate), plain_numbers)
-                        if run_pytest({candidate: expected}, copy, plain_numbers, ["--maxfail=1"]):
-                            return [kind, page, place, was, becomes, ""]
-                # No page shows what lnlib does with extreme rows, or every default: there its tests stand guard.
-                noticed = page not in pages and subprocess.run(TESTS, cwd=copy, capture_output=True).returncode
-                return [kind, page, place, was, becomes, "" if noticed else "not noticed"]
-            finally:
-                for name in files:
-                    shutil.copy(ROOT / name, copy / name)
-                copies.put(copy)
 
-        # What is noticed without any change would be noticed with each, and say nothing.
-        (*_, unchanged), *results = pool.map(attempt, [("nothing", "lnlib", "", "", "", {}), *changes])
-        if not unchanged:
-            sys.exit("The gate or lnlib's tests fail on a copy of the course without any change: make test")
-        return results
+def unnoticed(changes, pages, plain_numbers):
+    """Return, of these changes, those that neither a notebook nor a test of lnlib notices."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("lnlib", "tests"):
+            shutil.copytree(ROOT / name, Path(folder, name), ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        left = Path(folder, CHANGES)
+        left.write_text(json.dumps(changes), "utf-8")
+        for page in pages:
+            run_gate([page], plain_numbers, {FOLDER: folder, "PYTHONDONTWRITEBYTECODE": "1"})
+
+        def tests_fail():
+            return subprocess.run(TESTS, cwd=folder, capture_output=True).returncode != 0
+
+        # No page shows what lnlib does with extreme rows, or every default: there its tests stand guard.
+        missed = json.loads(left.read_text("utf-8"))
+        if missed and tests_fail():
+            sys.exit("lnlib's tests fail on a copy without any change: make test")
+        return [change for change in missed if not noticed(change, folder, tests_fail)]
 
 
 def main(part="1/1"):
-    start, mine = time.monotonic(), Slice(part)
+    start = time.monotonic()
     plain_numbers = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]["gate_plain_numbers"]
-    names = [f"{name}{suffix}" for name in parse_toc_yaml(ROOT / "_toc.yml") for suffix in (".ipynb", ".md")]
-    pages = [name for name in names if (ROOT / name).is_file()]
-    results = outputs_and_text(pages, plain_numbers, part)
-    results += markdown_pages(pages, plain_numbers, part)
-    results += rebuilt([c for c in [*inputs(pages), *formulas()] if mine.takes_next()], pages, plain_numbers)
-
+    names = parse_toc_yaml(ROOT / "_toc.yml")
+    cells, text = ([f"{n}{suffix}" for n in names if (ROOT / f"{n}{suffix}").is_file()] for suffix in (".ipynb", ".md"))
+    results = [
+        *notebook_pages(cells, plain_numbers, part),
+        *markdown_pages(text, plain_numbers, part),
+        *library(cells, plain_numbers, part),
+    ]
     kinds = Counter(kind for kind, *_ in results)
     missed = [result for result in results if result[-1]]
     for kind, page, place, was, becomes, what in missed:
