@@ -67,9 +67,11 @@ class KernelItem(pytest.Item):
             reply=True,
             timeout=self.config.option.nbval_cell_timeout,
         )
+        # What is not read piles up, and a kernel drops what it prints when nobody takes it.
+        self.parent.kernel.await_idle(reply["parent_header"]["msg_id"], self.config.option.nbval_cell_timeout)
         answer = reply["content"]["user_expressions"]["x"]
         if answer["status"] != "ok":
-            raise (NameError if answer["ename"] == "NameError" else ValueError)(answer["evalue"])
+            raise ValueError(answer["evalue"])
         return json.loads(ast.literal_eval(answer["data"]["text/plain"]))
 
     def find(self, cell, passage):
@@ -80,7 +82,7 @@ class KernelItem(pytest.Item):
 
         found = _check(
             passage,
-            evaluate=lambda expression: self.call(f"{CALL}.evaluate({expression!r}, globals())"),
+            evaluate=lambda expressions: self.call(f"{CALL}.evaluate({expressions!r}, globals())"),
             known=lambda: self.call(f"{CALL}.known_values(globals())"),
             run_code=run_code,
             run_snippet=lambda code: self.call(f"{CALL}.run_snippet({code!r}, dict(globals()))"),
@@ -149,7 +151,7 @@ def check_markdown(text, plain_numbers):
         try:
             found += _check(
                 passage,
-                evaluate=lambda expression: prose.evaluate(expression, namespace),
+                evaluate=lambda expressions: prose.evaluate(expressions, namespace),
                 known=lambda: prose.known_values(namespace),
                 run_code=lambda code: exec(code, namespace),
                 run_snippet=lambda code: prose.run_snippet(code, namespace),

@@ -152,20 +152,18 @@ def passages(text, plain_numbers=()):
 def problems(passage, evaluate, known):
     """Yield (line, message) for each number of a passage that is not what its check says.
 
-    evaluate(expression) returns a list of floats or raises, and a NameError is passed on; known()
-    returns {name: [floats]}, the page's variables, from which a missing check is suggested.
+    evaluate(expressions) returns what the function of that name returns; known() returns {name:
+    [floats]}, the page's variables, from which a missing check is suggested. Raises NameError when
+    an expression names something that is not there, or not yet.
     """
     computed = []
-    for expression in passage.expressions:
-        try:
-            if not _names(expression):
-                raise ValueError("it names nothing that the page computes")
-            computed += [(value, expression) for value in evaluate(expression)]
-        except NameError:
-            raise
-        except Exception as error:
-            yield passage.line, f"the check {expression!r} cannot be used: {error}"
+    for expression, answer in zip(passage.expressions, evaluate(passage.expressions)):
+        if isinstance(answer, dict):
+            if answer["error"] == "NameError":
+                raise NameError(answer["message"])
+            yield passage.line, f"the check {expression!r} cannot be used: {answer['message']}"
             return
+        computed += [(value, expression) for value in answer]
     for number, (value, expression) in zip(passage.numbers, computed):
         if not number.matches(value):
             rounded = number.exact and abs(value - number.value) <= 0.5 * number.last_digit
@@ -200,12 +198,20 @@ def _names(expression):
     return {name.id for name in names if not name.id.startswith("_")} - bound - set(dir(builtins))
 
 
-def evaluate(expression, namespace):
-    """Return the value of an expression as a flat list of floats."""
-    value = np.asarray(eval(expression, namespace))
-    if value.dtype.kind not in "iuf":
-        raise ValueError(f"it is no number but {value.dtype}")
-    return np.ravel(value).astype(float).tolist()
+def evaluate(expressions, namespace):
+    """Return each expression's value as a flat list of floats, or {"error": its type, "message": its text}."""
+    answers = []
+    for expression in expressions:
+        try:
+            if not _names(expression):
+                raise ValueError("it names nothing that the page computes")
+            value = np.asarray(eval(expression, namespace))
+            if value.dtype.kind not in "iuf":
+                raise ValueError(f"it is no number but {value.dtype}")
+            answers.append(np.ravel(value).astype(float).tolist())
+        except Exception as error:
+            answers.append({"error": type(error).__name__, "message": str(error)})
+    return answers
 
 
 def known_values(namespace):

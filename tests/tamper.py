@@ -201,10 +201,10 @@ class Rerun:
     def __init__(self, last, load=""):
         self.last, self.notebook, self.load = last, last.parent.nb, load
         self.items = [item for item in last.session.items if item.parent is last.parent]
-        assert not self.stops(), "the notebook does not hold in an emptied kernel, so altering it says nothing"
+        assert not (found := self.stops()), f"unaltered, in an emptied kernel, this does not hold: {found}"
 
     def stops(self):
-        """Tell whether the gate stops."""
+        """Return what stops the gate, or nothing."""
         kernel = self.last.parent.kernel
         assert kernel.is_alive()
         kernel.kc.execute(f"{self.load}\n%reset -f", silent=True, reply=True)
@@ -212,9 +212,9 @@ class Rerun:
         try:
             for item in self.items:
                 item.runtest()
-        except (NbCellError, ProseError):
-            return True
-        return False
+        except (NbCellError, ProseError) as error:
+            return findings(item, error)
+        return []
 
 
 class Formulas:

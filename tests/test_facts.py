@@ -237,7 +237,7 @@ def test_a_known_number_is_computed_and_printed(name, printed, expression):
     text, names = page(name)
     numbers = NUMBER.findall(printed)
     expected = [float(n.replace("±", sign)) for n in numbers for sign in ("-+" if "±" in n else "+")]
-    computed = prose.evaluate(expression, names)
+    [computed] = prose.evaluate([expression], names)
     places = max(len(n.partition(".")[2]) for n in numbers)
     assert len(computed) == len(expected)
     np.testing.assert_allclose(computed, expected, rtol=1e-9, atol=0.5 * 10.0**-places if "≈" in printed else 1e-12)

@@ -174,11 +174,27 @@ def test_a_failed_build_leaves_the_last_verified_site(book):
     assert before == {p: p.read_bytes() for p in book.folder.glob("_build/html/**/*.html")}
 
 
-def test_a_warning_of_sphinx_fails_the_build(book):
-    book.replace("Nothing to state.", "[Nowhere](nowhere.md)", "chapters/beta.ipynb")
+def test_a_link_or_a_reference_that_leads_nowhere_fails_the_build(book):
+    broken = {
+        "[a page](no-page.md)": "no-page.md",
+        "[a place](alpha.ipynb#no-place)": "no-place",
+        "[a label](#no-label)": "no-label",
+        "{ref}`a section <no-section>`": "no-section",
+        "{term}`no-term`": "no-term",
+        "{cite:t}`no-paper`": "no-paper",
+        "a note[^no-note]": "no-note",
+    }
+    book.replace("Nothing to state.", "\\n\\n".join(broken), "chapters/beta.ipynb")
     result = book.build()
     assert result.returncode != 0
-    assert "nowhere.md" in result.stderr
+    assert [name for name in broken.values() if name not in result.stderr] == []
+
+
+def test_a_note_or_a_link_address_that_nothing_uses_fails_the_build(book):
+    book.replace("Nothing to state.", "[^spare]: A note.\\n\\n[twice]: alpha.ipynb\\n\\n[twice]: index.md", "chapters/beta.ipynb")
+    result = book.build()
+    assert result.returncode != 0
+    assert "spare" in result.stderr and "twice" in result.stderr, result.stderr
 
 
 def test_an_empty_page_fails_the_build(book):

@@ -263,6 +263,32 @@ def test_every_term_of_the_glossary_has_an_anchor(soups):
     assert sorted(anchors) == sorted(terms)
 
 
+def links_to_anchors(soups):
+    """Return the anchors to which the text of some page leads."""
+    links = (link["href"] for path in PAGES for link in soups[path].article.select("a[href*='#']:not(.headerlink)"))
+    return {urlsplit(link).fragment for link in links}
+
+
+def test_every_term_is_used(soups):
+    entries, terms = [], []
+    for tag in soups[GLOSSARY].select("dl.glossary > *"):
+        if tag.name == "dt":
+            terms.append(tag["id"])
+        else:
+            entries.append(set(terms))
+            terms.clear()
+    assert len(entries) > 10
+    used = links_to_anchors(soups)
+    assert [terms for terms in entries if not terms & used] == []
+
+
+def test_every_label_is_used(soups):
+    # The name of a flashcard is no label: it tells readers' cards apart.
+    labels = {label for path in PAGES for label in re.findall(r"^\((.+)\)=$", written(path), re.M)}
+    assert len(labels) > 10
+    assert labels - links_to_anchors(soups) == set()
+
+
 def test_every_reference_is_cited(soups):
     keys = re.findall(r"^@\w+\{(.+),$", (ROOT / "chapters" / "references.bib").read_text("utf-8"), re.M)
     entries = {f"#{e['id']}": e.get_text(" ", strip=True) for e in soups[REFERENCES].select("div.citation[id]")}
