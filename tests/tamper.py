@@ -50,6 +50,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?|\bnan\b|\bTrue\b|\bF
 SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 OTHER = {"nan": "0", "True": "False", "False": "True", "½": "¼", "¼": "½", "¾": "½"}
 SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
+STEPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add}  # for `rows *= gamma`; rows know no division
 
 
 def other(value):
@@ -270,6 +271,24 @@ def notebook_pages(pages, plain_numbers, part):
         return [result for file in Path(folder).glob("*.json") for result in json.loads(file.read_text("utf-8"))]
 
 
+def figure_copies(pages, plain_numbers, part):
+    """Alter the copies of figures that pages without cells show; return the results."""
+    mine, results = Slice(part), []
+    for page in pages:
+        notebook = notebooks.read(ROOT / page)
+        for file, cell in notebooks.figure_files(ROOT / page, notebook).items():
+            with tempfile.TemporaryDirectory() as folder:
+                copy = Path(folder, file.relative_to(ROOT))
+                copy.parent.mkdir(parents=True)
+                for was, becomes, svg in altered_figures(file.read_text("utf-8"), cell.id):
+                    if mine.takes_next():
+                        copy.write_text(svg, "utf-8")
+                        said = [reason for _, reason in notebooks.refusals(Path(folder, page), notebook, plain_numbers)]
+                        named = any(file.name in reason for reason in said)
+                        results.append(["copies of figures", page, file.name, was, becomes, outcome(said, named)])
+    return results
+
+
 def altered_markdown(text, plain_numbers):
     """Yield (kind, was, becomes, what the gate has to say, line, text) for each alteration of a Markdown page."""
     for passage in prose.passages(text, plain_numbers):
@@ -348,16 +367,20 @@ def formulas():
             was = ast.unparse(node)
             if isinstance(node, ast.BinOp):
                 node.op = SWAPPED[type(node.op)]()
+            elif isinstance(node, ast.AugAssign):
+                node.op = STEPS[type(node.op)]()
             elif isinstance(node, ast.UnaryOp):
                 node.op = ast.UAdd()
             else:
-                node.value += 1
+                node.value = type(node.value)(other(repr(node.value)))
             yield file, place, was, ast.unparse(node), ast.unparse(tree)
 
 
 def alterable(node):
     if isinstance(node, ast.BinOp):
         return type(node.op) in SWAPPED
+    if isinstance(node, ast.AugAssign):
+        return type(node.op) in STEPS
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.USub)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
@@ -401,6 +424,7 @@ def main(part="1/1"):
     cells, text = ([f"{n}{suffix}" for n in names if (ROOT / f"{n}{suffix}").is_file()] for suffix in (".ipynb", ".md"))
     results = [
         *notebook_pages(cells, plain_numbers, part),
+        *figure_copies(cells, plain_numbers, part),
         *markdown_pages(text, plain_numbers, part),
         *library(cells, plain_numbers, part),
     ]
