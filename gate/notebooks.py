@@ -1,5 +1,6 @@
 """What a notebook must be before it is run, and how two outputs differ in words."""
 
+import ast
 from difflib import SequenceMatcher
 import io
 import re
@@ -82,20 +83,27 @@ def _cell_refusals(path, cell, plain_numbers):
         if not file.is_file() or file.read_text("utf-8") != figure_source(cell):
             yield f"{file.name} is not the figure that this cell draws: run `make accept`"
     if cell.source.strip():
-        yield from _numbers_in_comments(cell.source, plain_numbers)
+        yield from _numbers_in_words(cell.source, plain_numbers)
 
 
-def _numbers_in_comments(source, plain_numbers):
+def _numbers_in_words(source, plain_numbers):
+    """Yield a reason for each number in a comment or a string, where it stays when the code changes."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+        nodes = list(ast.walk(ast.parse(source)))
     except (tokenize.TokenError, SyntaxError):
         return  # a magic, or an error that running the cell will show
-    for token in tokens:
-        comment = token.string
+    # How a value is printed, as in f"{x:.3f}", is no text.
+    formats = [n.format_spec for n in nodes if isinstance(n, ast.FormattedValue) and n.format_spec]
+    no_text = {part for spec in formats for part in ast.walk(spec)}
+    strings = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and n not in no_text]
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    for kind, words in [*(("comment", c) for c in comments), *(("string", s) for s in strings)]:
+        text = words
         for pattern in plain_numbers:
-            comment = re.sub(pattern, "", comment)
-        if token.type == tokenize.COMMENT and re.search(r"(?<!\w)\d", comment):
-            yield f"a comment states a number that nothing checks: {token.string}"
+            text = re.sub(pattern, "", text)
+        if re.search(r"(?<!\w)\d", text):
+            yield f"a {kind} states a number that nothing checks: {words.strip().splitlines()[0][:90]}"
 
 
 def figure_files(path, notebook):

@@ -53,7 +53,7 @@ def draw_all(x=ROW):
         "guard_triangles": figures.guard_triangles([0.3 * x[0], 0.1], [0.9, 0.5], eps=0.01),
         "side_by_side": figures.side_by_side([("wide", x), ("narrow", steps.normalized)]),
         "fork": figures.fork(
-            widths, np.outer(widths, [-x[0], x[0]]), np.outer(widths, [-1, 1]), eps=1e-5, pairs=[("(7, 3)", 4, [-1, 1])]
+            widths, np.outer(widths, [-x[0], x[0]]), np.outer(widths, [-1, 1]), eps=1e-5, pairs=[([7, 3], [1, -1])]
         ),
         "company": figures.company([("layer norm", [x, x]), ("batch norm", [x, x / 2])], ["alone", "batch A"]),
         "collapse": figures.collapse([("tenfold", 10 * x, normalized), ("as it is", x, normalized)]),

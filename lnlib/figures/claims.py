@@ -235,7 +235,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     """Draw both normalized values of a row of two against the gap between them.
 
     gaps: ascending; with_eps, without_eps: a normalized row for each, the smaller number first.
-    pairs: list of (label, gap, normalized row) to point at.
+    pairs: list of (row of two, that row normalized) to point at.
     """
     figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
     ax = figure.subplots()
@@ -243,10 +243,10 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     for i in range(2):
         ax.plot(gaps, without_eps[:, i], color=FAINT, ls=(0, (4, 3)), label=None if i else "eps = 0")
         ax.plot(gaps, with_eps[:, i], color=NORMALIZED, lw=2.4, label=None if i else f"eps = {decimal(eps)}")
-    for label, gap, values in pairs:
+    for pair, values in pairs:
+        gap, top = np.ptp(pair), np.max(values)
         ax.plot([gap, gap], values, "o:", color=NORMALIZED, ms=8, lw=1.2)
-        top = np.max(values)
-        ax.annotate(label, (gap, top), (3, 8), textcoords="offset points", ha="right", va="bottom", fontsize=9)
+        ax.annotate(row(pair), (gap, top), (3, 8), textcoords="offset points", ha="right", va="bottom", fontsize=9)
     ax.annotate("larger number", (gaps[0], 1.08), fontsize=9)
     ax.annotate("smaller number", (gaps[0], -1.08), fontsize=9, va="top")
     ax.set_xscale("log")
@@ -255,7 +255,7 @@ def fork(gaps, with_eps, without_eps, *, eps, pairs):
     ax.set_xticks(ticks, [decimal(t) for t in ticks], fontsize=8)
     ax.set(xlabel="gap between the two numbers", ylabel="normalized value", ylim=(-1.5, 2.2), yticks=[-1, 0, 1])
     ax.legend(frameon=False, loc="upper center", ncols=2, labelcolor=INK)
-    each = "; ".join(f"{label}, gap {number(gap)}, gives {row(values)}" for label, gap, values in pairs)
+    each = "; ".join(f"{row(pair)}, gap {number(np.ptp(pair))}, gives {row(values)}" for pair, values in pairs)
     return figure, (
         f"Two curves, the normalized values of two numbers, against the gap between them. With eps = "
         "0 they are level at "
