@@ -1,36 +1,39 @@
 # Everything a reader, a teacher or CI does with the book. `make` alone explains the targets.
 
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
-BIN := .venv/bin
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo $$p && break; done)
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 PIP := --disable-pip-version-check --quiet
 COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --upgrade \
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test oracles mutants tamper bench accept speed lock clean
+.PHONY: help book read lab test portable oracles mutants tamper bench accept speed newest lock clean
 
 help:
 	@echo 'make book     verify every notebook, then build the site into _build/html'
 	@echo 'make read     the same, then serve it on this machine and open a browser'
 	@echo 'make lab      open the chapters in JupyterLab'
 	@echo 'make test     run all tests'
+	@echo 'make portable run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
 	@echo 'make oracles  install PyTorch for the tests that compare with it'
 	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
 	@echo 'make tamper   alter the course in thousands of places; the build has to stop at each'
 	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
 	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
 	@echo 'make speed    time the verified build against a stock one'
+	@echo 'make newest   build with the newest versions allowed, and say what would change'
 	@echo 'make lock     renew the hashed requirements (needs uv)'
 	@echo 'make clean    remove what the build and the targets above made'
 
 # $(call environment,FOLDER,LOCK): a new virtual environment with the locked requirements and lnlib.
 define environment
-	@test -n '$(PYTHON)' || { echo 'Python 3.11, 3.12 or 3.13 is needed and was not found. If it is installed, say: make PYTHON=/path/to/python3.12'; exit 1; }
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 to 3.14 is needed and was not found. If it is installed, say: make PYTHON=/path/to/python3.12'; exit 1; }
 	@echo 'Installing $(2) into $(1): a minute or two, only when it has changed'
 	@$(PYTHON) -m venv $(1) || { rm -rf $(1); echo 'Python could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv'; exit 1; }
-	@$(1)/bin/python -m pip install $(PIP) --require-hashes --requirement $(2)
-	@$(1)/bin/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
+	@$(1)/$(SCRIPTS)/python -m pip install $(PIP) --require-hashes --requirement $(2)
+	@$(1)/$(SCRIPTS)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 endef
 
@@ -54,10 +57,13 @@ read: book
 	@$(BIN)/python -m gate.read _build/html
 
 lab: .venv-lab/lab
-	@.venv-lab/bin/jupyter lab --notebook-dir=chapters
+	@.venv-lab/$(SCRIPTS)/jupyter lab --notebook-dir=chapters
 
 test: .venv/test book
 	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal
+
+portable: .venv/test book
+	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal --ignore=tests/test_site.py --ignore=tests/test_oracles.py
 
 oracles: .venv/oracles
 
@@ -74,7 +80,7 @@ bench: .venv/test
 
 # PART=2/5 tries every fifth change only, from the second on; so it does for tamper.
 mutants: .venv-mutants/mutants
-	@.venv-mutants/bin/python -m tests.mutants $(PART)
+	@.venv-mutants/$(SCRIPTS)/python -m tests.mutants $(PART)
 
 tamper: .venv/test
 	@$(BIN)/python -m tests.tamper $(PART)
@@ -85,6 +91,13 @@ accept: .venv/book
 speed: .venv/book
 	@$(BIN)/python -m gate.speed
 
+newest:
+	@rm -rf .venv-newest
+	@$(PYTHON) -m venv .venv-newest
+	@.venv-newest/$(SCRIPTS)/python -m pip install $(PIP) --upgrade 'pip>=25.1'
+	@.venv-newest/$(SCRIPTS)/python -m pip install $(PIP) --group book --editable .
+	@.venv-newest/$(SCRIPTS)/python -m gate.newest
+
 lock:
 	$(COMPILE) --group book --output-file requirements/book.txt
 	$(COMPILE) --group test --constraints requirements/book.txt --output-file requirements/test.txt
@@ -92,5 +105,5 @@ lock:
 	$(COMPILE) --group mutants --constraints requirements/test.txt --output-file requirements/mutants.txt
 
 clean:
-	@rm -rf .venv .venv-lab .venv-mutants _build .pytest_cache .hypothesis
+	@rm -rf .venv .venv-lab .venv-mutants .venv-newest _build .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

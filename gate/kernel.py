@@ -11,11 +11,12 @@ CELL_TIMEOUT = 60  # seconds; a kernel that died is noticed no sooner
 def clean_environment(root, folder):
     """Return the environment in which notebooks run: nothing of a reader's own settings, empty folder.
 
-    The book's own lnlib comes first, also in a copy of a book that is installed elsewhere.
+    The book's own lnlib comes first, also in a copy of a book that is installed elsewhere. Text is
+    UTF-8, as it is not everywhere.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "MPL", "PYTHONWARN"))}
     paths = [str(root), str(Path(__file__).parent.parent)]
-    return environment | {"IPYTHONDIR": str(folder), "PYTHONPATH": os.pathsep.join(paths)}
+    return environment | {"IPYTHONDIR": str(folder), "PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1"}
 
 
 def kernel_address(folder):

@@ -212,7 +212,7 @@ class Report:
         self.passed, self.findings = {}, []
 
     def pytest_runtest_logreport(self, report):
-        path = report.location[0]
+        path = Path(report.location[0]).as_posix()
         if report.when == "call" and report.passed:
             self.passed[path] = self.passed.get(path, 0) + 1
         for name, found in report.user_properties if report.failed else ():
