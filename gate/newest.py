@@ -37,7 +37,7 @@ def differences(old, new):
 
 def main():
     changed = differences(locked(BOOK / "requirements" / "book.txt"), installed())
-    print("Other versions than the locked ones:" if changed else "Every version is the locked one.", *changed, sep="\n  ")
+    print("\n  ".join(["Other versions than the locked ones:", *changed] if changed else ["The locked versions."]))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "book")
         shutil.copytree(BOOK, copy, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))

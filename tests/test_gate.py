@@ -230,7 +230,10 @@ REFUSED = {
     "caption": (lambda c: c[1].metadata.update(mystnb={"figure": {"caption": "5"}}), "not checked"),
     "pasted picture": (lambda c: c[0].update(attachments={"a.png": {"image/png": PNG}}), "pasted picture"),
     "number in a comment": (lambda c: c[1].update(source="print(2 + 2)  # 5"), "comment states a number"),
-    "number in a string": (lambda c: c[1].update(source="print('the sum is 4')"), "a string states a number that nothing checks: the sum is 4"),
+    "number in a string": (
+        lambda c: c[1].update(source="print('the sum is 4')"),
+        "a string states a number that nothing checks: the sum is 4",
+    ),
     "number in a docstring": (
         lambda c: c[1].update(source='def four():\n    """Return 4."""\n    return 2 + 2\n\nprint(four())'),
         "a string states a number that nothing checks: Return 4.",
