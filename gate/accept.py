@@ -1,6 +1,9 @@
 """Run the notebooks of a book and store their new outputs, all of them or none."""
 
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,37 +20,68 @@ from gate import notebooks
 from gate.kernel import CELL_TIMEOUT, clean_environment, kernel_address
 
 
-def accept(root):
-    """Execute every notebook of the book's table of contents and store what came out.
+@dataclass(frozen=True)
+class Change:
+    """One cell whose outputs changed: the words for it, and its figure before and after, if it has one."""
 
-    Returns what changed, in words. Raises ValueError, with nothing stored, when a cell fails.
+    place: str
+    lines: list
+    before: str
+    after: str
+
+
+def rerun(root):
+    """Execute every notebook of the book's table of contents.
+
+    Returns the changes and {file: new text} for notebooks and the copies of their figures. Raises
+    ValueError when a cell fails. Writes nothing.
     """
-    changes, results, figures = [], {}, {}
+    changes, texts = [], {}
     for path in notebook_paths(root):
         name = path.relative_to(root).as_posix()
         try:
             notebook = notebooks.read(path)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-        before = {id(c): c.outputs for c in notebook.cells if c.cell_type == "code"}
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        before = [(cell.outputs, notebooks.figure_source(cell)) for cell in cells]
         execute(notebook, path, root)
-        for cell in notebook.cells:
-            if cell.cell_type != "code":
-                continue
-            lines = notebooks.differences(before[id(cell)], cell.outputs)
-            if lines:
-                changes.append("\n    ".join([f"{name}, {notebooks.cell_name(notebook, cell)}", *lines]))
+        for cell, (outputs, figure) in zip(cells, before):
+            if lines := notebooks.differences(outputs, cell.outputs):
+                place = f"{name}, {notebooks.cell_name(notebook, cell)}"
+                changes.append(Change(place, lines, figure, notebooks.figure_source(cell)))
         for file, cell in notebooks.figure_files(path, notebook).items():
-            figures[file] = notebooks.figure_source(cell)
-        results[path] = nbformat.writes(notebook) + "\n"
-    drafts = {}
-    for path, text in {**figures, **results}.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        drafts[path] = path.with_name(path.name + ".new")
-        drafts[path].write_text(text, "utf-8")
+            texts[file] = notebooks.figure_source(cell)
+        texts[path] = nbformat.writes(notebook) + "\n"
+    return changes, texts
+
+
+def show(changes, folder):
+    """Return the changes in words; lay figures before and after into the folder, on one page to look at."""
+    said = []
+    page = ["<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'><title>What changed</title>"]
+    for number, change in enumerate(changes, 1):
+        lines = list(change.lines)
+        page.append(f"<h2>{escape(change.place)}</h2><pre>{escape(chr(10).join(lines))}</pre>")
+        for when, figure in (("before", change.before), ("after", change.after)):
+            if figure and change.before != change.after:
+                file = folder / f"{number}-{when}.svg"
+                file.write_text(figure, "utf-8")
+                lines.append(f"figure {when}: {file}")
+                page.append(f"<p>{when}</p><img src='{file.name}'>")
+        said.append("\n    ".join([change.place, *lines]))
+    (folder / "index.html").write_text("\n".join(page), "utf-8")
+    return "\n\n".join(said)
+
+
+def store(texts, folder):
+    """Put the new texts into their places: all are written to the folder before the first is moved."""
+    drafts = {path: folder / f"{number}.new" for number, path in enumerate(texts)}
+    for path, draft in drafts.items():
+        draft.write_text(texts[path], "utf-8")
     for path, draft in drafts.items():  # only now, when nothing can fail any more
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.replace(path)
-    return changes
 
 
 def notebook_paths(root):
@@ -90,11 +124,23 @@ def execute(notebook, path, root):
             cell.outputs = coalesce_streams(cell.outputs)
 
 
-if __name__ == "__main__":
+def main(root):
     try:
-        changed = accept(Path(sys.argv[1]).resolve())
-    except ValueError as error:
+        changes, texts = rerun(root)
+    except (ValueError, KeyboardInterrupt) as error:
         sys.exit(f"Nothing was stored. {error}")
-    print("\n\n".join(changed) if changed else "Every output is as it was stored.")
-    if changed:
-        print(f"\nStored {len(changed)} changed outputs. Build the book to see which sentences no longer hold.")
+    folder = root / "_build" / "accept"  # not in /tmp: from here a file moves to its place in one step
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    print(show(changes, folder) or "Every output is as it was stored.", flush=True)
+    if changes:
+        print(f"\nTo see all this on one page, open {folder / 'index.html'}", flush=True)
+    if changes and sys.stdin.isatty() and input(f"Store {len(changes)} changed outputs? [y/N] ").lower() != "y":
+        sys.exit("Nothing was stored.")
+    store(texts, folder)
+    if changes:
+        print(f"Stored {len(changes)} changed outputs. Build the book to see which sentences no longer hold.")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

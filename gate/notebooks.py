@@ -13,6 +13,7 @@ from gate import prose
 
 # nbval compares all of these. It skips PNG, JPEG and widgets, and we want no script in a page.
 COMPARED_TYPES = ("text/plain", "text/html", "image/svg+xml")
+NUMBER = re.compile(r"[-\N{MINUS SIGN}]?\d+(?:\.\d*)?(?:e[-+]?\d+)?|\bnan\b|\binf\b")
 FIGURE_FILE = "figure_file"  # cell metadata: a copy of the cell's figure is kept in this file
 
 
@@ -133,6 +134,7 @@ def differences(stored, computed):
         if kind == "image/svg+xml" and before and after:
             lines += _figure_differences(before, after)
         else:
+            lines += _changed_numbers(before, after)
             before, after = _changed_lines(before, after)
             label = "" if kind in ("text/plain", "stdout") else f" ({kind})"
             lines += [f"stored{label}:", *(f"    {line}" for line in before or ["nothing"])]
@@ -152,6 +154,16 @@ def _by_type(outputs):
         for kind, text in items.items():
             texts[kind] = texts.get(kind, "") + text
     return texts
+
+
+def _changed_numbers(before, after, most=8):
+    """Return the numbers that changed, as one line, if the words around them are the same."""
+    old, new = (NUMBER.findall(text) for text in (before, after))
+    if not old or NUMBER.sub("0", before).split() != NUMBER.sub("0", after).split():
+        return []
+    changed = [f"{a} -> {b}" for a, b in zip(old, new) if a != b]
+    more = [f"and {len(changed) - most} more"] if len(changed) > most else []
+    return [f"numbers: {', '.join([*changed[:most], *more])}"] if changed else []
 
 
 def _changed_lines(before, after, most=8):

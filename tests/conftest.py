@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
+ACCEPT = [sys.executable, "-m", "gate.accept", "."]
+BUILD = [Path(sys.executable).with_name("jupyter-book"), "build", "."]
 
 INDEX = """\
 <!-- values:
@@ -77,22 +79,31 @@ class Book:
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
         path.write_text(text.replace(old, new), "utf-8")
 
-    def build(self, what="."):
+    def build(self, *what):
         """Run `jupyter-book build` as a reader would; return the finished process."""
-        return self.run([Path(sys.executable).with_name("jupyter-book"), "build", what])
+        return self.run([*BUILD[:2], *(what or BUILD[2:])])
 
     def accept(self):
-        return self.run([sys.executable, "-m", "gate.accept", "."])
+        return self.run(ACCEPT)
 
     def run(self, command):
+        return subprocess.run(command, **self.surroundings(), capture_output=True, encoding="utf-8", timeout=300)
+
+    def start(self, command, **streams):
+        """Start a command and do not wait for it."""
+        return subprocess.Popen(command, **self.surroundings(), **streams)
+
+    def surroundings(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=300
-        )
+        return {"cwd": self.folder, "env": environment}
+
+    def sources(self):
+        """Return {path: content} for all that stands in the chapters' folder."""
+        return {p: p.read_bytes() for p in self.path("").rglob("*") if p.is_file()}
 
     def pages(self):
-        """Return the pages that stand in the build folder."""
-        return sorted(p.name for p in self.folder.glob("_build/**/*.html"))
+        """Return the pages of the built site."""
+        return sorted(p.name for p in self.folder.glob("_build/html/**/*.html"))
 
 
 @pytest.fixture(scope="session")

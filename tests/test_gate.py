@@ -1,14 +1,18 @@
 """The gate on a throw-away book: whatever is altered, the build stops, says where, writes no page."""
 
 import base64
+import os
 from pathlib import Path
 import re
 import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
 
+from conftest import ACCEPT, BUILD
+from gate.accept import store
 from gate.prose import COMMENT
 from gate.run import verify
 
@@ -350,10 +354,19 @@ def test_accept_keeps_a_copy_of_a_figure_and_the_gate_compares_it(book):
 
 def test_accept_stores_an_intended_change_and_says_what_changed(book):
     book.change(lambda cells: cells[1].update(source="print(2 + 3)"), "beta.ipynb")
+    book.replace("[2.0, 2.0, 6.0, 6.0]", "[2.0, 2.0, 6.0, 8.0]", "chapters/alpha.ipynb")
+    before = book.notebook().cells[4].outputs[0].data["image/svg+xml"]
     result = book.accept()
     assert result.returncode == 0
     assert "chapters/beta.ipynb, cell 2" in result.stdout
+    assert "numbers: 4 -> 5" in result.stdout
     assert "stored:\n        4" in result.stdout and "came out:\n        5" in result.stdout
+    assert "numbers: 4. -> 4.5, 4. -> 6.75" in result.stdout
+    pictures = {when: Path(re.search(f"figure {when}: (.*)", result.stdout)[1]) for when in ("before", "after")}
+    assert pictures["before"].read_text("utf-8") == before
+    assert pictures["after"].read_text("utf-8") == book.notebook().cells[4].outputs[0].data["image/svg+xml"] != before
+    page = Path(re.search("open (.*)", result.stdout)[1]).read_text("utf-8")
+    assert "numbers: 4 -&gt; 5" in page and all(f"src='{picture.name}'" in page for picture in pictures.values())
     assert findings(book, "beta.ipynb") == ""
     assert "as it was stored" in book.accept().stdout
 
@@ -361,15 +374,53 @@ def test_accept_stores_an_intended_change_and_says_what_changed(book):
 def test_accept_stores_nothing_when_a_cell_fails(book):
     book.change(lambda cells: cells[1].update(source="print(2 + 2)\n1 / 0"), "beta.ipynb")
     book.replace("print('mean', steps.mean)", "print('new')", "chapters/alpha.ipynb")
-    before = {p: p.read_bytes() for p in book.path("").iterdir() if p.is_file()}
+    before = book.sources()
     result = book.accept()
     assert result.returncode != 0
     assert "Nothing was stored" in result.stderr and "ZeroDivisionError" in result.stderr
     assert "Traceback" not in result.stderr
-    assert before == {p: p.read_bytes() for p in book.path("").iterdir() if p.is_file()}
+    assert book.sources() == before
+
+
+@pytest.mark.parametrize("command", [ACCEPT, BUILD], ids=["accept", "build"])
+def test_what_is_killed_leaves_the_notebooks_as_they_were(book, command):
+    book.replace("print('mean', steps.mean)", "print('new')", "chapters/alpha.ipynb")
+    waits = "import pathlib, time\npathlib.Path('../reached').touch()\ntime.sleep(30)"
+    book.change(lambda cells: cells[1].update(source=waits), "beta.ipynb")
+    before = book.sources()
+    process = book.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (book.folder / "reached").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+    process.kill()
+    process.wait()
+    assert book.sources() == before
+
+
+def test_accept_moves_no_file_before_all_are_written(book):
+    texts = {path: "new" for path in book.path("").glob("*.ipynb")}
+    before = book.sources()
+    folder = book.folder / "_build"
+    texts[folder / "fails.svg"] = None  # cannot be written
+    with pytest.raises(TypeError):
+        store(texts, folder)
+    assert book.sources() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_accept_asks_whoever_sits_at_a_terminal(book, answer):
+    book.change(lambda cells: cells[1].update(source="print(2 + 3)"), "beta.ipynb")
+    before, (keyboard, terminal) = book.sources(), os.openpty()
+    os.write(keyboard, f"{answer}\n".encode())
+    process = book.start(ACCEPT, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said, _ = process.communicate(timeout=120)
+    assert said.index("numbers: 4 -> 5") < said.index("Store 1 changed outputs? [y/N]")
+    assert (book.sources() == before) == ("Nothing was stored" in said) == (answer == "n")
 
 
 def test_accept_makes_the_same_file_twice(book):
-    before = {p: p.read_bytes() for p in book.path("").iterdir()}
+    before = book.sources()
     assert book.accept().returncode == 0
-    assert before == {p: p.read_bytes() for p in book.path("").iterdir()}
+    assert book.sources() == before
