@@ -20,6 +20,11 @@ from gate import notebooks
 from gate.kernel import CELL_TIMEOUT, clean_environment, kernel_address
 
 
+PAGE = """\
+<!doctype html><html lang=en><meta charset=utf-8><meta name=color-scheme content="light dark">
+<title>What changed</title><style>pre { white-space: pre-wrap }</style><h1>What changed</h1>"""
+
+
 @dataclass(frozen=True)
 class Change:
     """One cell whose outputs changed: the words for it, and its figure before and after, if it has one."""
@@ -59,7 +64,7 @@ def rerun(root):
 def show(changes, folder):
     """Return the changes in words; lay figures before and after into the folder, on one page to look at."""
     said = []
-    page = ["<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'><title>What changed</title>"]
+    page = [PAGE]
     for number, change in enumerate(changes, 1):
         lines = list(change.lines)
         page.append(f"<h2>{escape(change.place)}</h2><pre>{escape(chr(10).join(lines))}</pre>")
@@ -68,7 +73,7 @@ def show(changes, folder):
                 file = folder / f"{number}-{when}.svg"
                 file.write_text(figure, "utf-8")
                 lines.append(f"figure {when}: {file}")
-                page.append(f"<p>{when}</p><img src='{file.name}'>")
+                page.append(f"<p>{when}</p><img src='{file.name}' alt='the figure {when}'>")
         said.append("\n    ".join([change.place, *lines]))
     (folder / "index.html").write_text("\n".join(page), "utf-8")
     return "\n\n".join(said)
