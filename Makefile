@@ -89,14 +89,14 @@ accept: .venv/book
 	@$(BIN)/python -m gate.accept .
 
 speed: .venv/book
-	@$(BIN)/python -m gate.speed
+	@$(BIN)/python -m gate.speed .
 
 newest:
 	@rm -rf .venv-newest
 	@$(PYTHON) -m venv .venv-newest
 	@.venv-newest/$(SCRIPTS)/python -m pip install $(PIP) --upgrade 'pip>=25.1'
 	@.venv-newest/$(SCRIPTS)/python -m pip install $(PIP) --group book --editable .
-	@.venv-newest/$(SCRIPTS)/python -m gate.newest
+	@.venv-newest/$(SCRIPTS)/python -m gate.newest .
 
 lock:
 	$(COMPILE) --group book --output-file requirements/book.txt

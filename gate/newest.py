@@ -13,7 +13,6 @@ import tempfile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-BOOK = Path(__file__).resolve().parent.parent
 OWN = {"lnlib", "pip", "setuptools"}  # what an environment has besides
 
 
@@ -35,12 +34,12 @@ def differences(old, new):
     return [f"{n} {old.get(n, '(none)')} -> {new.get(n, '(none)')}" for n in names if old.get(n) != new.get(n)]
 
 
-def main():
-    changed = differences(locked(BOOK / "requirements" / "book.txt"), installed())
+def main(book):
+    changed = differences(locked(book / "requirements" / "book.txt"), installed())
     print("\n  ".join(["Other versions than the locked ones:", *changed] if changed else ["The locked versions."]))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "book")
-        shutil.copytree(BOOK, copy, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
+        shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
         command = [Path(sys.executable).with_name("jupyter-book"), "build", str(copy), "--quiet"]
         result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if result.returncode:
@@ -49,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]).resolve())

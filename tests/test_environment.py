@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, requires, version
 import re
+import shutil
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from conftest import ROOT
+from gate import newest
 from gate.newest import OWN, differences, installed, locked
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
@@ -46,6 +48,16 @@ def test_another_version_is_named():
     there = {"numpy": "2.5", "seaborn": "1.0"}
     said = ["matplotlib 3.11 -> (none)", "numpy 2.4 -> 2.5", "seaborn (none) -> 1.0"]
     assert differences(here, there) == said
+
+
+def test_newest_versions_are_tried_on_a_copy(book, capsys):
+    shutil.copytree(ROOT / "requirements", book.folder / "requirements")
+    newest.main(book.folder)
+    assert "the book holds as it is" in capsys.readouterr().out
+    book.replace("mean [4.]", "mean [5.]", "chapters/alpha.ipynb")
+    with pytest.raises(SystemExit, match=r"the book would change:[\s\S]*numbers: 5\. -> 4\."):
+        newest.main(book.folder)
+    assert book.pages() == []
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from conftest import ACCEPT, BUILD
+from gate import speed
 from gate.accept import store
 from gate.prose import COMMENT
 from gate.run import verify
@@ -198,6 +199,11 @@ def test_an_empty_page_fails_the_build(book):
     result = book.build()
     assert result.returncode != 0
     assert "missing or empty" in result.stderr and "chapters/index" in result.stderr
+
+
+def test_what_the_gate_costs_is_timed_beside_a_stock_build(book, capsys):
+    speed.main(book.folder, rounds=1)
+    assert re.search(r"the verified build takes \d+\.\d\d times the stock one", capsys.readouterr().out)
 
 
 def test_execution_by_sphinx_is_refused(book):
