@@ -1,5 +1,6 @@
 """The Sphinx extension that makes every build pass through the gate, whatever started it."""
 
+import hashlib
 from pathlib import Path
 import re
 import sys
@@ -14,12 +15,20 @@ from gate.run import verify, worded
 
 def setup(app):
     app.add_config_value("gate_plain_numbers", [], "env", [list])
+    # Or an edit of an extension would reach only those pages that changed as well.
+    app.add_config_value("gate_code", code_digest(Path(app.confdir)), "env", [str])
     # Every warning fails the build, whatever the command line says; all are shown, then it fails.
     app.keep_going, app.warningiserror = True, False
     app.connect("env-before-read-docs", verify_before_reading)
     app.connect("doctree-read", finish_page)
     app.connect("build-finished", require_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def code_digest(root):
+    """Return what tells one state of the book's own extensions from another."""
+    sources = sorted(path for folder in ("gate", "web") for path in (root / folder).glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def verify_before_reading(app, env, docnames):

@@ -95,7 +95,7 @@ class Book:
 
     def surroundings(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        return {"cwd": self.folder, "env": environment}
+        return {"cwd": self.folder, "env": environment | {"PYTHONPATH": str(self.folder)}}  # its own gate and web
 
     def sources(self):
         """Return {path: content} for all that stands in the chapters' folder."""

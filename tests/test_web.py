@@ -114,6 +114,16 @@ def test_a_changed_meaning_reaches_the_pages_that_did_not_change(book):
     assert {"μ is the point of balance", "μ, mean: μ is the point of balance"} <= titles()
 
 
+def test_a_changed_extension_reaches_the_pages_that_did_not_change(book):
+    book.change(lambda cells: cells[0].update(source=cells[0].source + "\n\nIts mean is $\\mu$."))
+    page = book.folder / "_build/html/chapters/alpha.html"
+    assert book.build().returncode == 0
+    assert 'class="kept"' in page.read_text("utf-8")
+    book.replace('KEPT = "kept"', 'KEPT = "held"', "web/formulas.py")
+    assert book.build().returncode == 0
+    assert 'class="held"' in page.read_text("utf-8")
+
+
 def test_flashcards_are_over_all_chapters(articles):
     cards = articles["flashcards.html"].select("details[id^=card-]")
     assert len(cards) >= 30
