@@ -104,7 +104,12 @@ def stored_pictures(path):
 
 
 def open_boxes(page):
-    page.evaluate("document.querySelectorAll('article details').forEach(box => { box.open = true })")
+    """Open every box of a page, and load the figures that wait for a reader to come near."""
+    page.evaluate("""() => {
+        document.querySelectorAll('article details').forEach(box => { box.open = true })
+        document.querySelectorAll('article img').forEach(image => { image.loading = 'eager' })
+    }""")
+    page.wait_for_function("[...document.querySelectorAll('article img')].every(image => image.complete)")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -299,6 +304,37 @@ def test_every_reference_is_cited(soups):
         for link in soups[path].select(".bibtex-citation a[href]")
     }  # fmt: skip
     assert [text for anchor, text in entries.items() if anchor not in cited] == []
+
+
+def test_pages_are_rid_of_what_they_do_not_need(soups):
+    for path, soup in soups.items():
+        if path == "index.html":  # the front door only redirects
+            continue
+        scripts = " ".join(tag["src"] for tag in soup.find_all("script", src=True))
+        assert "fontawesome" not in str(soup.head) and not soup.select("i.fa-solid, i.fas, span.fa-solid")
+        assert ("searchindex.js" in scripts) == (path == "search.html")
+        assert len(soup.find_all("link", rel="stylesheet")) == 1
+        figures = soup.select("article img")
+        assert all(int(figure["width"]) > 100 and int(figure["height"]) > 50 for figure in figures)
+        assert [figure.get("loading") for figure in figures[1:]] == ["lazy"] * (len(figures) - 1 if figures else 0)
+
+
+def test_icons_are_drawn(visit):
+    page = visit(INDEX)
+    visible = "all => all.filter(e => e.checkVisibility()).map(e => e.getBBox().width)"
+    sizes = page.eval_on_selector_all("svg.drawn-icon", visible)
+    assert len(sizes) >= 4 and min(sizes) > 100
+
+
+def test_figures_wait_until_a_reader_comes_near(visit):
+    page = visit(CHAPTER, PHONE)
+    loaded = "[...document.querySelectorAll('article img')].filter(image => image.complete && image.naturalWidth).length"
+    total = page.locator("article img").count()
+    assert page.evaluate(loaded) < total
+    page.evaluate("document.querySelectorAll('article details').forEach(box => { box.open = true })")
+    for figure in page.locator("article img").all():
+        figure.scroll_into_view_if_needed()
+    page.wait_for_function(f"{loaded} === {total}")
 
 
 def test_the_menu_of_a_phone_leads_to_the_chapter(visit):

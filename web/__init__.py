@@ -1,5 +1,6 @@
 """What a page gets beside its text, made at build time by Sphinx extensions.
 
 `meanings` shows what a term or a letter means where the pointer rests on it, `formulas` keeps
-formulas and their punctuation together, `flashcards` is the form in which a flashcard is written.
+formulas and their punctuation together, `flashcards` is the form in which a flashcard is written,
+`lean` rids written pages of what they do not need.
 """

@@ -1,0 +1,123 @@
+"""What makes a page light: when all pages are written, each is rid of what it does not need.
+
+The theme sends every page a script of 1.5 MB for its dozen icons, the search index, and nine style
+sheets. Here icons become drawings in the page, only the search page loads the index, and the style
+sheets become one. Figures that are not in sight load when they come near, in a space of their size.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+import re
+
+from bs4 import BeautifulSoup
+from fontTools.pens.svgPathPen import SVGPathPen
+from fontTools.ttLib import TTFont
+
+ICON_FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.ttf"
+ICON_STYLES = "_static/styles/pydata-sphinx-theme.css"
+ICON_CLASSES = {"fa-solid", "fas"}
+UNUSED = ("fontawesome.js",)
+FOR_SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+
+
+def setup(app):
+    app.connect("build-finished", lighten_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def lighten_pages(app, exception):
+    if exception or app.builder.name not in ("html", "dirhtml"):
+        return
+    site = Path(app.outdir)
+    icons = Icons(site)
+    for path in sorted(p for p in site.rglob("*.html") if "_static" not in p.relative_to(site).parts):
+        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        changed = [
+            drop_scripts(page, UNUSED if path.stem == "search" else UNUSED + FOR_SEARCH),
+            icons.draw(page),
+            join_styles(page, path, site),
+            wait_for_figures(page, path),
+        ]
+        if any(changed):
+            path.write_text(str(page), "utf-8")
+
+
+def file_name(tag, attribute):
+    """Return the name of the file that a tag asks for, without its folder and version."""
+    return tag.get(attribute, "").partition("?")[0].rpartition("/")[2]
+
+
+def drop_scripts(page, names):
+    """Remove the scripts of these names, and hints to load them; tell whether there were any."""
+    found = [tag for tag in page.find_all("script") if file_name(tag, "src") in names]
+    found += [tag for tag in page.find_all("link", rel="preload") if file_name(tag, "href") in names]
+    for tag in found:
+        tag.decompose()
+    return bool(found)
+
+
+class Icons:
+    """The theme's icons as drawings, made of the font that it brings."""
+
+    def __init__(self, site):
+        self.font = TTFont(site / ICON_FONT)
+        self.glyphs, self.characters = self.font.getGlyphSet(), self.font.getBestCmap()
+        styles = (site / ICON_STYLES).read_text("utf-8")
+        rules = re.findall(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([0-9a-f]+)"\}', styles)
+        self.codes = {name: int(code, 16) for names, code in rules for name in re.findall(r"\.(fa-[\w-]+?):", names)}
+
+    def draw(self, page):
+        """Put a drawing in the place of each icon; tell whether there were any."""
+        found = [tag for tag in page.find_all(["i", "span"]) if ICON_CLASSES & set(tag.get("class", ()))]
+        for tag in found:
+            [name] = [name for name in tag["class"] if name in self.codes]
+            glyph, pen = self.glyphs[self.characters[self.codes[name]]], SVGPathPen(self.glyphs)
+            glyph.draw(pen)
+            top = self.font["hhea"].ascent
+            height = top - self.font["hhea"].descent
+            kept = [c for c in tag["class"] if c not in ICON_CLASSES | {name}]
+            drawing = page.new_tag("svg", attrs=tag.attrs | {"class": ["drawn-icon", *kept], "aria-hidden": "true"})
+            drawing["viewBox"] = f"0 {-top} {glyph.width} {height}"
+            drawing.append(page.new_tag("path", attrs={"d": pen.getCommands(), "transform": "scale(1 -1)"}))
+            tag.replace_with(drawing)
+        return bool(found)
+
+
+def join_styles(page, path, site):
+    """Put one style sheet in the place of all; tell whether there was more than one."""
+    links = page.find_all("link", rel="stylesheet")
+    if len(links) < 2:
+        return False
+    files = [Path(os.path.normpath(path.parent / link["href"].partition("?")[0])) for link in links]
+    joined = "\n".join(style_sheet(file, site / "_static") for file in files)
+    name = f"styles-{hashlib.sha256(joined.encode()).hexdigest()[:16]}.css"
+    (site / "_static" / name).write_text(joined, "utf-8")
+    for link in links[1:]:
+        link.decompose()
+    links[0]["href"] = Path(os.path.relpath(site / "_static" / name, path.parent)).as_posix()
+    return True
+
+
+def style_sheet(file, folder):
+    """Return a style sheet and those that it imports, with addresses as seen from a folder."""
+
+    def moved(match):
+        target = os.path.normpath(file.parent / match[2])
+        return f"{match[1]}{Path(os.path.relpath(target, folder)).as_posix()}{match[3]}"
+
+    text = re.sub(r'@charset "[^"]*";', "", file.read_text("utf-8"))
+    text = re.sub(r"(url\(['\"]?)(?!data:|#|/|\w+:)([^'\")]+)(['\"]?\))", moved, text)
+    return re.sub(r'@import "([^"]+)";', lambda match: style_sheet(file.parent / match[1], folder), text)
+
+
+def wait_for_figures(page, path):
+    """Reserve each figure's place, and let all but the first wait; tell whether there were any."""
+    images = [image for image in page.select("article img[src]") if not image.get("height")]
+    for place, image in enumerate(images):
+        start = (path.parent / image["src"]).read_text("utf-8")[:1000]
+        width, height = (float(n) for n in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', start).groups())
+        image["width"], image["height"] = round(width * 4 / 3), round(height * 4 / 3)  # points to pixels
+        if place:
+            image["loading"] = "lazy"
+    return bool(images)
