@@ -1,6 +1,7 @@
 """The built book in a browser, as a reader with a phone or a laptop meets it."""
 
 from functools import partial
+import gzip
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import io
 import os
@@ -26,6 +27,7 @@ SOURCES = {
 PAGES = list(SOURCES)
 NOTEBOOKS = [path for path, source in SOURCES.items() if source.suffix == ".ipynb"]
 PHONE, LAPTOP = 390, 1280
+MOST_REQUESTS, MOST_BYTES = 15, 250_000  # of a page's first visit, figures in sight included, gzipped
 THUMB = 44  # pixels: what a thumb hits
 CODE_COLUMNS = 48  # characters for which a box of code has room on a phone
 HOSTS = {"arxiv.org", "docs.pytorch.org"}  # where links out of the course may lead
@@ -126,11 +128,11 @@ def test_a_page_is_whole(visit, path, width, scheme):
         assert len(alt.split()) > 10
     text = page.locator("article").evaluate("""article => {
         const copy = article.cloneNode(true)
-        copy.querySelectorAll('pre, code').forEach(e => e.remove())
+        copy.querySelectorAll('pre, code, annotation').forEach(e => e.remove())
         return copy.textContent
     }""")
     assert not re.search(r"\\[a-zA-Z(\[]|\$|check:|values:|\[\^|\]\[|\]\(", text)
-    assert page.locator("article mjx-container").count() == len([*prose.MATH.finditer(written(path))])
+    assert page.locator("article math").count() == len([*prose.MATH.finditer(written(path))])
 
 
 @pytest.mark.parametrize("scheme, background", [("light", (255, 255, 255)), ("dark", (18, 18, 18))])
@@ -149,17 +151,17 @@ def test_figures_have_the_background_of_their_page(visit, path, scheme, backgrou
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_letters_in_formulas_have_the_colors_of_the_figures(visit, scheme):
     letters = {
-        "raw": "mjx-msub > mjx-mi > .mjx-c1D465",
-        "mean": ".mjx-c1D707",
-        "spread": "mjx-msup > mjx-mi > .mjx-c1D70E",
-        "normalized": "mjx-mover .mjx-c1D465",
-        "output": ".mjx-c1D466",
+        "raw": "semantics > msub:not(:has(mover)) > mi:text('x')",
+        "mean": "mi:text('μ')",
+        "spread": "msup > mi:text('σ')",
+        "normalized": "msub > mover > mi:text('x')",
+        "output": "mi:text('y')",
     }
     page = visit(GLOSSARY, LAPTOP, scheme)
     for name, letter in letters.items():
         color = COLORS[name][scheme == "dark"]
         rgb = ", ".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
-        shown = page.locator(f"article {letter}").first.evaluate("e => getComputedStyle(e).color")
+        shown = page.locator(f"article math {letter}").first.evaluate("e => getComputedStyle(e).color")
         assert shown == f"rgb({rgb})"
 
 
@@ -182,7 +184,7 @@ def test_a_page_is_easy_to_use_on_a_phone(visit, path):
         const box = (scroller || e).getBoundingClientRect()
         return box.left < 0 || box.right > innerWidth
     }).map(e => e.textContent)"""
-    assert page.eval_on_selector_all("article :is(pre, table, div.math, mjx-container)", too_wide) == []
+    assert page.eval_on_selector_all("article :is(pre, table, div.math, math)", too_wide) == []
     # A formula can scroll in its box, but a reader should not have to: break it by hand.
     wide = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
     assert page.eval_on_selector_all("article div.math", wide) == []
@@ -200,10 +202,10 @@ def test_a_formula_in_a_sentence_stands_in_its_own_place(visit, path, width):
     page = visit(path, width)
     open_boxes(page)
     moved = page.eval_on_selector_all(
-        "article mjx-container:not([display])",
+        "article span.math",
         """all => all.filter(formula => {
             const place = formula.getBoundingClientRect()
-            const letters = formula.querySelector('mjx-math').getBoundingClientRect()
+            const letters = formula.querySelector('semantics > *').getBoundingClientRect()
             return !place.width || letters.left < place.left - 1 || letters.right > place.right + 1
         }).map(formula => formula.parentElement.parentElement.textContent)""",
     )
@@ -215,7 +217,7 @@ def test_no_line_begins_with_the_comma_after_a_formula(visit, path):
     page = visit(path, PHONE)
     open_boxes(page)
     parted = page.eval_on_selector_all(
-        "article mjx-container:not([display])",
+        "article span.math",
         """all => all.map(formula => {
             const texts = document.createTreeWalker(formula.closest('article'), NodeFilter.SHOW_TEXT)
             texts.currentNode = formula
@@ -319,6 +321,31 @@ def test_pages_are_rid_of_what_they_do_not_need(soups):
         assert [figure.get("loading") for figure in figures[1:]] == ["lazy"] * (len(figures) - 1 if figures else 0)
 
 
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_light(browser, address, path):
+    context = browser.new_context(viewport={"width": PHONE, "height": 900})
+    page, answers = context.new_page(), []
+    page.on("response", lambda answer: answers.append(answer))
+    page.goto(f"{address}/{path}", wait_until="networkidle")
+    size = sum(len(gzip.compress(answer.body())) for answer in answers)
+    context.close()
+    assert len(answers) <= MOST_REQUESTS, [answer.url for answer in answers]
+    assert size <= MOST_BYTES
+
+
+@pytest.mark.parametrize("width", [PHONE, LAPTOP])
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_moves_while_a_page_loads(visit, path, width):
+    page = visit(path, width)
+    moved = page.evaluate("""() => new Promise(done => {
+        const moves = []
+        const add = entry => moves.push([entry.value, entry.sources.map(s => s.node && s.node.textContent)])
+        new PerformanceObserver(l => l.getEntries().forEach(add)).observe({type: 'layout-shift', buffered: true})
+        setTimeout(() => done(moves), 300)
+    })""")
+    assert sum(value for value, _ in moved) < 0.02, moved
+
+
 def test_icons_are_drawn(visit):
     page = visit(INDEX)
     visible = "all => all.filter(e => e.checkVisibility()).map(e => e.getBBox().width)"
@@ -328,7 +355,7 @@ def test_icons_are_drawn(visit):
 
 def test_figures_wait_until_a_reader_comes_near(visit):
     page = visit(CHAPTER, PHONE)
-    loaded = "[...document.querySelectorAll('article img')].filter(image => image.complete && image.naturalWidth).length"
+    loaded = "[...document.querySelectorAll('article img')].filter(i => i.complete && i.naturalWidth).length"
     total = page.locator("article img").count()
     assert page.evaluate(loaded) < total
     page.evaluate("document.querySelectorAll('article details').forEach(box => { box.open = true })")

@@ -1,14 +1,18 @@
-"""What a page gets beside its text: meanings on hover, and flashcards."""
+"""What a page gets beside its text: meanings on hover, formulas, and flashcards."""
 
 from copy import copy
 from pathlib import Path
 import re
+import unicodedata
 
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 import pytest
 
 from conftest import ROOT
+from web.mathml import rendered
 from web.meanings import Meaning, plain_formula, symbol_pattern, symbols_of
+
 
 @pytest.fixture(scope="module")
 def articles(soups):
@@ -86,7 +90,7 @@ def test_the_formula_of_layer_norm_is_explained_symbol_by_symbol(articles):
 def test_most_formulas_are_explained(articles):
     """The others hold numbers only, or letters that their sentence explains."""
     unexplained = [
-        plain_formula(formula.get_text()[2:-2].strip())
+        plain_formula(formula.annotation.get_text())
         for article in articles.values()
         for formula in article.select(".math")
         if not formula.parent.get("title")
@@ -122,6 +126,53 @@ def test_a_changed_extension_reaches_the_pages_that_did_not_change(book):
     book.replace('KEPT = "kept"', 'KEPT = "held"', "web/formulas.py")
     assert book.build().returncode == 0
     assert 'class="held"' in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "tex, colors",
+    [
+        (r"x_i - \mu", {"x": "raw", "μ": "mean"}),
+        (r"\hat x_i = \frac{d_i}{\sqrt{\sigma^2}}", {"x": "normalized", "d": "raw", "σ": "spread"}),
+        (r"y = \gamma \hat x", {"y": "output", "x": "normalized"}),
+        (r"\mathbf{x}", {"𝐱": "raw"}),
+        (r"\sqrt d + H", {}),
+    ],
+)
+def test_letters_have_the_color_of_what_they_mean(tex, colors):
+    formula = BeautifulSoup(rendered(tex, False), "html.parser")
+    colored = formula.select("[class^=color]")
+    assert {tag.find("mi").text if tag.name != "mi" else tag.text: tag["class"][0][6:] for tag in colored} == colors
+    assert formula.annotation.text == tex
+
+
+@pytest.mark.parametrize("tex", [r"\foo x", r"\frac{a}", r"\begin{aligned} a"])
+def test_a_formula_that_cannot_be_read_fails_the_build(book, tex):
+    book.change(lambda cells: cells[0].update(source=cells[0].source + f"\n\nIts mean is ${tex}$."))
+    result = book.build()
+    assert result.returncode != 0
+    assert "alpha.ipynb" in result.stderr and f"the formula {tex!r} cannot be read" in result.stderr
+
+
+def test_the_font_has_every_character_of_the_formulas_and_the_styles_every_class(articles):
+    formulas = [formula for article in articles.values() for formula in article.select("math")]
+    assert len(formulas) > 300
+    characters = {c for formula in formulas for tag in formula.select("mi, mn, mo, mtext") for c in tag.text}
+    font = TTFont(ROOT / "_static" / "math.woff2")
+    shown = {c for c in characters if not c.isspace() and unicodedata.category(c) != "Cf"}
+    assert shown - set(map(chr, font.getBestCmap())) == set()
+    # A letter alone in <mi> is shown slanted, by another character.
+    letters = {c for formula in formulas for tag in formula.select("mi") if len(tag.text) == 1 for c in tag.text}
+    assert {c for c in letters if c.isascii() and c.isalpha() and slanted(c) not in font.getBestCmap()} == set()
+    styles = (ROOT / "_static" / "course.css").read_text("utf-8")
+    classes = {name for formula in formulas for tag in formula.select("[class]") for name in tag["class"]}
+    assert {name for name in classes if not re.search(rf"\.{name}(?![\w-])", styles)} == set()
+
+
+def slanted(letter):
+    """Return the code of a Latin letter's italic form in mathematics."""
+    if letter == "h":
+        return ord("ℎ")
+    return (0x1D44E + ord(letter) - ord("a")) if letter.islower() else (0x1D434 + ord(letter) - ord("A"))
 
 
 def test_flashcards_are_over_all_chapters(articles):
