@@ -15,7 +15,7 @@ from gate.run import verify, worded
 
 def setup(app):
     app.add_config_value("gate_plain_numbers", [], "env", [list])
-    # Or an edit of an extension would reach only those pages that changed as well.
+    # Or an edit of an extension or of the styles would reach only those pages that changed as well.
     app.add_config_value("gate_code", code_digest(Path(app.confdir)), "env", [str])
     # Every warning fails the build, whatever the command line says; all are shown, then it fails.
     app.keep_going, app.warningiserror = True, False
@@ -26,8 +26,8 @@ def setup(app):
 
 
 def code_digest(root):
-    """Return what tells one state of the book's own extensions from another."""
-    sources = sorted(path for folder in ("gate", "web") for path in (root / folder).glob("*.py"))
+    """Return what tells one state of the book's own extensions and styles from another."""
+    sources = sorted([*(root / "gate").glob("*.py"), *(root / "web").glob("*.py"), *(root / "_static").glob("*.css")])
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import re
 import shutil
 from threading import Thread
+import time
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -111,7 +112,15 @@ def open_boxes(page):
         document.querySelectorAll('article details').forEach(box => { box.open = true })
         document.querySelectorAll('article img').forEach(image => { image.loading = 'eager' })
     }""")
-    page.wait_for_function("[...document.querySelectorAll('article img')].every(image => image.complete)")
+    until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
+
+
+def until(page, expression, seconds=10):
+    """Wait until an expression is true. Playwright's own way evaluates text in the page, which the page forbids."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < deadline, f"still not true: {expression}"
+        page.wait_for_timeout(50)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -346,6 +355,22 @@ def test_nothing_moves_while_a_page_loads(visit, path, width):
     assert sum(value for value, _ in moved) < 0.02, moved
 
 
+def test_no_page_may_run_what_did_not_come_with_it(browser, address, soups):
+    assert all(soup.select("meta[http-equiv=Content-Security-Policy]") for soup in soups.values())
+    page = browser.new_page()
+    page.goto(f"{address}/{CHAPTER}")
+    page.evaluate("""() => {
+        window.refused = []
+        document.addEventListener('securitypolicyviolation', e => refused.push(e.violatedDirective))
+        const script = document.createElement('script')
+        script.textContent = 'window.ran = true'
+        document.head.append(script)
+    }""")
+    until(page, "refused.length")
+    assert page.evaluate("[window.ran, ...refused]") == [None, "script-src-elem"]
+    page.close()
+
+
 def test_icons_are_drawn(visit):
     page = visit(INDEX)
     visible = "all => all.filter(e => e.checkVisibility()).map(e => e.getBBox().width)"
@@ -361,7 +386,7 @@ def test_figures_wait_until_a_reader_comes_near(visit):
     page.evaluate("document.querySelectorAll('article details').forEach(box => { box.open = true })")
     for figure in page.locator("article img").all():
         figure.scroll_into_view_if_needed()
-    page.wait_for_function(f"{loaded} === {total}")
+    until(page, f"{loaded} === {total}")
 
 
 def test_the_menu_of_a_phone_leads_to_the_chapter(visit):

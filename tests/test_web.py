@@ -118,14 +118,17 @@ def test_a_changed_meaning_reaches_the_pages_that_did_not_change(book):
     assert {"μ is the point of balance", "μ, mean: μ is the point of balance"} <= titles()
 
 
-def test_a_changed_extension_reaches_the_pages_that_did_not_change(book):
+def test_changed_extensions_and_styles_reach_the_pages_that_did_not_change(book):
     book.change(lambda cells: cells[0].update(source=cells[0].source + "\n\nIts mean is $\\mu$."))
     page = book.folder / "_build/html/chapters/alpha.html"
     assert book.build().returncode == 0
     assert 'class="kept"' in page.read_text("utf-8")
     book.replace('KEPT = "kept"', 'KEPT = "held"', "web/formulas.py")
+    book.replace("/* Papers have a line", "/* Papers have two lines", "_static/course.css")
     assert book.build().returncode == 0
     assert 'class="held"' in page.read_text("utf-8")
+    [styles] = BeautifulSoup(page.read_text("utf-8"), "html.parser").select("link[rel=stylesheet]")
+    assert "/* Papers have two lines" in (page.parent / styles["href"]).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

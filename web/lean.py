@@ -1,10 +1,12 @@
-"""What makes a page light: when all pages are written, each is rid of what it does not need.
+"""What makes a page light and safe: when all are written, each is rid of what it does not need.
 
 The theme sends every page a script of 1.5 MB for its dozen icons, the search index, and nine style
 sheets. Here icons become drawings in the page, only the search page loads the index, and the style
 sheets become one. Figures that are not in sight load when they come near, in a space of their size.
+And each page says that it runs and loads nothing but what came with the course.
 """
 
+from base64 import b64encode
 import hashlib
 import os
 from pathlib import Path
@@ -17,8 +19,15 @@ from fontTools.ttLib import TTFont
 ICON_FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.ttf"
 ICON_STYLES = "_static/styles/pydata-sphinx-theme.css"
 ICON_CLASSES = {"fa-solid", "fas"}
+POLICY = "Content-Security-Policy"
 UNUSED = ("fontawesome.js",)
 FOR_SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
+FRONT_DOOR = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="0; url={target}"><title>{title}</title></head>
+<body><a href="{target}">{title}</a></body></html>
+"""
 
 
 def setup(app):
@@ -30,17 +39,28 @@ def lighten_pages(app, exception):
     if exception or app.builder.name not in ("html", "dirhtml"):
         return
     site = Path(app.outdir)
-    icons = Icons(site)
+    icons, pages = Icons(site), {}
     for path in sorted(p for p in site.rglob("*.html") if "_static" not in p.relative_to(site).parts):
-        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        page = pages[path] = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        if not page.head:  # Jupyter Book's front door is a bare redirect
+            target = page.meta["content"].partition("url=")[2]
+            pages[path] = BeautifulSoup(FRONT_DOOR.format(target=target, title=app.config.html_title), "html.parser")
+    handlers = {code for page in pages.values() for code in event_handlers(page)}
+    for path, page in pages.items():
         changed = [
             drop_scripts(page, UNUSED if path.stem == "search" else UNUSED + FOR_SEARCH),
             icons.draw(page),
             join_styles(page, path, site),
             wait_for_figures(page, path),
+            protect(page, handlers),
         ]
         if any(changed):
             path.write_text(str(page), "utf-8")
+
+
+def event_handlers(page):
+    """Return the code that stands in a page's tags, as onclick does."""
+    return [value for tag in page.find_all(True) for name, value in tag.attrs.items() if name.startswith("on")]
 
 
 def file_name(tag, attribute):
@@ -121,3 +141,23 @@ def wait_for_figures(page, path):
         if place:
             image["loading"] = "lazy"
     return bool(images)
+
+
+def protect(page, handlers):
+    """Let a page run and load nothing but what came with the course; tell whether it was not so before.
+
+    handlers: the event handlers of all pages, as the search page takes words out of the others.
+    """
+    code = handlers | {tag.string or "" for tag in page.find_all("script", src=False)}
+    hashes = sorted(b64encode(hashlib.sha256(c.encode()).digest()).decode() for c in code)
+    scripts = " ".join(["'self'", "'unsafe-hashes'", *(f"'sha256-{value}'" for value in hashes)])
+    # Formulas and the theme have styles in their tags, and the theme's styles have pictures in them.
+    policy = f"default-src 'self'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+    policy += "; object-src 'none'; base-uri 'none'; form-action 'self'"
+    tag = page.find("meta", attrs={"http-equiv": POLICY})
+    if not tag:  # after the character set, which stands in the first bytes, and before all that it governs
+        tag = page.new_tag("meta", attrs={"http-equiv": POLICY})
+        page.head.meta.insert_after(tag)
+    changed = tag.get("content") != policy
+    tag["content"] = policy
+    return changed
