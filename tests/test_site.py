@@ -144,6 +144,32 @@ def test_a_page_is_whole(visit, path, width, scheme):
     assert page.locator("article math").count() == len([*prose.MATH.finditer(written(path))])
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [CHAPTER, GLOSSARY])
+def test_code_stands_out_from_its_background(visit, path, scheme):
+    page = visit(path, LAPTOP, scheme)
+    open_boxes(page)
+    colors = page.eval_on_selector_all(
+        "article .highlight pre span:not(.linenos)",
+        """all => all.filter(e => e.textContent.trim()).map(e => {
+            const box = e.closest('pre')
+            return [getComputedStyle(e).color, getComputedStyle(box).backgroundColor].map(c => c.match(/[\\d.]+/g))
+        })""",
+    )
+    pairs = {tuple(tuple(float(n) for n in color[:3]) for color in pair) for pair in colors}
+    assert len(pairs) > 3
+    assert {pair for pair in pairs if contrast(*pair) < 4.5} == set()
+
+
+def contrast(one, other):
+    """Return the contrast ratio of two colors as WCAG 2.2 defines it."""
+    lights = []
+    for color in (one, other):
+        parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
+        lights.append(sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts)))
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
 @pytest.mark.parametrize("scheme, background", [("light", (255, 255, 255)), ("dark", (18, 18, 18))])
 @pytest.mark.parametrize("path", NOTEBOOKS)
 def test_figures_have_the_background_of_their_page(visit, path, scheme, background):

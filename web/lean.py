@@ -31,7 +31,7 @@ FRONT_DOOR = """\
 
 
 def setup(app):
-    app.connect("build-finished", lighten_pages)
+    app.connect("build-finished", lighten_pages, priority=900)  # when the theme has mended its own styles
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
