@@ -27,7 +27,8 @@ def setup(app):
 
 def code_digest(root):
     """Return what tells one state of the book's own extensions and styles from another."""
-    sources = sorted([*(root / "gate").glob("*.py"), *(root / "web").glob("*.py"), *(root / "_static").glob("*.css")])
+    files = (path for folder in ("gate", "web", "_static") for path in (root / folder).rglob("*"))
+    sources = sorted(path for path in files if path.suffix in (".py", ".js", ".css"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 

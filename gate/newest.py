@@ -5,13 +5,13 @@ The environment holds the newest versions that pyproject.toml allows, instead of
 
 from importlib.metadata import distributions
 from pathlib import Path
-import shutil
-import subprocess
 import sys
 import tempfile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from gate.speed import build, copy_sources
 
 OWN = {"lnlib", "pip", "setuptools"}  # what an environment has besides
 
@@ -39,9 +39,8 @@ def main(book):
     print("\n  ".join(["Other versions than the locked ones:", *changed] if changed else ["The locked versions."]))
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "book")
-        shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
-        command = [Path(sys.executable).with_name("jupyter-book"), "build", str(copy), "--quiet"]
-        result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        copy_sources(book, copy)
+        result = build(copy)
     if result.returncode:
         sys.exit(f"With them the book would change:\n{result.stderr.strip()}")
     print("With them the book holds as it is.")

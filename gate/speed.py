@@ -27,12 +27,22 @@ def without_gate(folder):
     path.write_text(yaml.safe_dump(config), "utf-8")
 
 
+def copy_sources(book, folder):
+    """Copy a book without what was built or installed beside it."""
+    shutil.copytree(book, folder, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
+
+
+def build(folder):
+    """Build the book in folder with this environment; return the finished process."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder, "--quiet"]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+
+
 def seconds(folder):
     """Build the book in folder from nothing and return how long it took."""
     shutil.rmtree(folder / "_build", ignore_errors=True)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(folder), "--quiet"]
     start = time.perf_counter()
-    result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    result = build(folder)
     if result.returncode:
         sys.exit(f"The {folder.name} build failed:\n{result.stderr}")
     return time.perf_counter() - start
@@ -42,7 +52,7 @@ def main(book, rounds=ROUNDS):
     with tempfile.TemporaryDirectory() as folder:
         books = {name: Path(folder, name) for name in ("stock", "verified")}
         for copy in books.values():
-            shutil.copytree(book, copy, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
+            copy_sources(book, copy)
         without_gate(books["stock"])
         times = {name: [] for name in books}
         for round_number in range(1, rounds + 1):

@@ -48,7 +48,7 @@ def lighten_pages(app, exception):
     handlers = {code for page in pages.values() for code in event_handlers(page)}
     for path, page in pages.items():
         changed = [
-            drop_scripts(page, UNUSED if path.stem == "search" else UNUSED + FOR_SEARCH),
+            drop_scripts(page, UNUSED if page.find(id="search-results") else UNUSED + FOR_SEARCH),
             icons.draw(page),
             join_styles(page, path, site),
             wait_for_figures(page, path),

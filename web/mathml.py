@@ -30,7 +30,7 @@ def setup(app):
 
 def ask_early_for_font(app, page, template, context, doctree):
     """Load the font beside the styles that name it, or the formulas would move when it comes."""
-    if doctree and next(doctree.findall(nodes.math), None):
+    if doctree and next(doctree.findall(lambda node: isinstance(node, (nodes.math, nodes.math_block))), None):
         address = context["pathto"](FONT, True)
         context["metatags"] += f'<link rel="preload" as="font" type="font/woff2" href="{address}" crossorigin>'
 
