@@ -8,7 +8,7 @@ import sys
 from docutils import nodes
 from sphinx_external_toc.events import remove_suffix
 
-from gate import notebooks
+from gate import notebooks, verified
 from gate.prose import is_instruction
 from gate.run import verify, worded
 
@@ -19,6 +19,7 @@ def setup(app):
     app.add_config_value("gate_code", code_digest(Path(app.confdir)), "env", [str])
     # Every warning fails the build, whatever the command line says; all are shown, then it fails.
     app.keep_going, app.warningiserror = True, False
+    app.connect("config-inited", say_when_verified)
     app.connect("env-before-read-docs", verify_before_reading)
     app.connect("doctree-read", finish_page)
     app.connect("build-finished", require_pages)
@@ -30,6 +31,11 @@ def code_digest(root):
     files = (path for folder in ("gate", "web", "_static") for path in (root / folder).rglob("*"))
     sources = sorted(path for path in files if path.suffix in (".py", ".js", ".css"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def say_when_verified(app, config):
+    """Let each page end with the date and the versions; without the gate, none says so."""
+    config.html_theme_options["extra_footer"] = f"<p>{verified.words()}</p>"
 
 
 def verify_before_reading(app, env, docnames):
