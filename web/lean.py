@@ -2,7 +2,7 @@
 
 The theme sends every page a script of 1.5 MB for its dozen icons, the search index, and nine style
 sheets. Here icons become drawings in the page, only the search page loads the index, and the style
-sheets become one. Figures that are not in sight load when they come near, in a space of their size.
+sheets become one. The text is painted before scripts come. Figures that are not in sight load when they come near, in a space of their size.
 And each page says that it runs and loads nothing but what came with the course.
 """
 
@@ -16,6 +16,9 @@ from bs4 import BeautifulSoup
 from fontTools.pens.svgPathPen import SVGPathPen
 from fontTools.ttLib import TTFont
 
+from web import access
+
+STATIC = "_static/"
 ICON_FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.ttf"
 ICON_STYLES = "_static/styles/pydata-sphinx-theme.css"
 ICON_CLASSES = {"fa-solid", "fas"}
@@ -49,8 +52,10 @@ def lighten_pages(app, exception):
     for path, page in pages.items():
         changed = [
             drop_scripts(page, UNUSED if page.find(id="search-results") else UNUSED + FOR_SEARCH),
+            access.mend(page),
             icons.draw(page),
-            join_styles(page, path, site),
+            paint_first(page),
+            join_styles(page, site),
             wait_for_figures(page, path),
             protect(page, handlers),
         ]
@@ -75,6 +80,18 @@ def drop_scripts(page, names):
     for tag in found:
         tag.decompose()
     return bool(found)
+
+
+def paint_first(page):
+    """Let a page be seen before its scripts are there; tell whether any stood in the way.
+
+    In the head stays the one that chooses the color scheme. The others keep their order.
+    """
+    scripts = [tag for tag in page.head.find_all("script") if "localStorage" not in (tag.string or "")]
+    before = page.body and page.body.find_all("script", recursive=False)
+    for tag in scripts if before else ():
+        before[0].insert_before(tag.extract())
+    return bool(scripts)
 
 
 class Icons:
@@ -104,18 +121,18 @@ class Icons:
         return bool(found)
 
 
-def join_styles(page, path, site):
+def join_styles(page, site):
     """Put one style sheet in the place of all; tell whether there was more than one."""
     links = page.find_all("link", rel="stylesheet")
     if len(links) < 2:
         return False
-    files = [Path(os.path.normpath(path.parent / link["href"].partition("?")[0])) for link in links]
-    joined = "\n".join(style_sheet(file, site / "_static") for file in files)
+    files = [site / STATIC / link["href"].partition("?")[0].partition(STATIC)[2] for link in links]
+    joined = "\n".join(style_sheet(file, site / STATIC) for file in files)
     name = f"styles-{hashlib.sha256(joined.encode()).hexdigest()[:16]}.css"
-    (site / "_static" / name).write_text(joined, "utf-8")
+    (site / STATIC / name).write_text(joined, "utf-8")
     for link in links[1:]:
         link.decompose()
-    links[0]["href"] = Path(os.path.relpath(site / "_static" / name, path.parent)).as_posix()
+    links[0]["href"] = links[0]["href"].partition(STATIC)[0] + STATIC + name
     return True
 
 

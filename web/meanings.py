@@ -1,6 +1,6 @@
-"""The meaning of a term or of a letter in a formula, shown where the pointer rests on it.
+"""The meaning of a term or of a letter in a formula, for whoever points at it, taps it or comes by keyboard.
 
-The glossary is the only place where a meaning is written. A definition that begins with a formula,
+It is written into the page as a title, and `_static/meanings.js` shows it. The glossary is the only place where a meaning is written. A definition that begins with a formula,
 as "$\\mu$, say mew. The sum of the row, ...", explains that symbol: in every formula of the course
 the symbol has the definition's next sentence as its meaning.
 """
@@ -40,7 +40,7 @@ def setup(app):
 
 def open_explained(translator, node):
     tag = "div" if isinstance(node[0], nodes.math_block) else "span"
-    translator.body.append(f'<{tag} title="{escape(node["meaning"])}">')  # starttag would join the lines
+    translator.body.append(f'<{tag} class="explained" title="{escape(node["meaning"])}">')  # starttag would join the lines
     translator.context.append(f"</{tag}>")
 
 
@@ -74,6 +74,7 @@ class ShowMeanings(SphinxPostTransform):
             anchor = link.get("refid") or link.get("refuri", "").partition("#")[2]
             if anchor in meanings:
                 link["reftitle"] = meanings[anchor].text
+                link["classes"].append("explained")
         for formula in [*self.document.findall(nodes.math), *self.document.findall(nodes.math_block)]:
             lines = symbols_of(formula.astext(), meanings.values())
             if lines:
