@@ -62,10 +62,11 @@ lab: .venv-lab/lab
 	@.venv-lab/$(SCRIPTS)/jupyter lab --notebook-dir=chapters
 
 test: .venv/test book
-	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal
+	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal -m 'not alone'
+	@$(BIN)/python -m pytest tests -m alone
 
 portable: .venv/test book
-	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal --ignore=tests/test_site.py --ignore=tests/test_oracles.py
+	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal $(foreach name,site access oracles,--ignore=tests/test_$(name).py)
 
 oracles: .venv/oracles
 

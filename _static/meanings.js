@@ -48,14 +48,15 @@ function fill(box, lines) {
   }));
 }
 
-// Below what it explains, or above where there is no room, and never beyond the sides of the page.
+// Below what it explains, or above where there is room; else over it, but never beyond the window.
 function place(box, element) {
   const at = element.getClientRects()[0];
   const frame = box.offsetParent.getBoundingClientRect();
-  const left = Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - ROOM);
-  const above = at.top - box.offsetHeight - ROOM;
+  const lowest = innerHeight - box.offsetHeight - ROOM;
   const below = at.bottom + ROOM;
-  const top = below + box.offsetHeight > innerHeight && above > 0 ? above : below;
+  const above = at.top - box.offsetHeight - ROOM;
+  const top = below <= lowest ? below : above >= ROOM ? above : Math.max(lowest, ROOM);
+  const left = Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - ROOM);
   box.style.left = `${Math.max(left, ROOM) - frame.left}px`;
   box.style.top = `${top - frame.top}px`;
 }

@@ -1,18 +1,27 @@
-"""The built book, and a small one to break: two notebooks and a Markdown page, copied for each test."""
+"""The built book, in a browser too, and a small one to break: two notebooks and a page, copied for each test."""
 
 import os
 from pathlib import Path
 import shutil
 import subprocess
 import sys
+import time
 
 from bs4 import BeautifulSoup
 import nbformat
 import pytest
+from sphinx_external_toc.parsing import parse_toc_yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+import measures
+from measures import LAPTOP, ROOT
+
 SITE = ROOT / "_build" / "html"
 ACCEPT = [sys.executable, "-m", "gate.accept", "."]
+SOURCES = {
+    f"{name}.html": next(p for p in ROOT.glob(f"{name}.*") if p.suffix in (".md", ".ipynb"))
+    for name in parse_toc_yaml(ROOT / "_toc.yml")
+}
+PAGES = list(SOURCES)
 BUILD = [Path(sys.executable).with_name("jupyter-book"), "build", "."]
 
 INDEX = """\
@@ -144,3 +153,60 @@ def soups(site):
     """Every built page, parsed. What stands in _static are the theme's templates."""
     found = sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
     return {p.relative_to(site).as_posix(): BeautifulSoup(p.read_text("utf-8"), "html.parser") for p in found}
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The site below a folder, as many hosts have it."""
+    with measures.served(site, "/course/") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if measures.CHROMIUM is None and not os.environ.get("CI"):
+        pytest.skip("needs a browser: install Chromium (on Debian and Ubuntu: apt-get install chromium)")
+    assert measures.CHROMIUM, "CI must have Chromium: these tests may not be skipped there"
+    with measures.chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Return a function that opens a page of the site; fail if anything it asked for went wrong."""
+    contexts, complaints = [], []
+
+    def visit(path, width=LAPTOP, scheme="light", **options):
+        context = browser.new_context(viewport={"width": width, "height": measures.HEIGHT}, color_scheme=scheme, **options)
+        contexts.append(context)
+        page = context.new_page()
+        # The front door only redirects, so it names no icon, and a browser may ask for the usual one.
+        context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e: complaints.append(str(e)))
+        page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+        page.on("request", lambda r: None if r.url.startswith((address, "data:")) else complaints.append(r.url))
+        page.goto(f"{address}/{path}", wait_until="networkidle")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def open_boxes(page):
+    """Open every box of a page, and load the figures that wait for a reader to come near."""
+    page.evaluate("""() => {
+        document.querySelectorAll('article details').forEach(box => { box.open = true })
+        document.querySelectorAll('article img').forEach(image => { image.loading = 'eager' })
+    }""")
+    until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
+
+
+def until(page, expression, seconds=10):
+    """Wait until an expression is true. Playwright's own way evaluates text in the page, which the page forbids."""
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < deadline, f"still not true: {expression}"
+        page.wait_for_timeout(50)

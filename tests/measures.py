@@ -23,7 +23,7 @@ FLAGS = [
 LIGHTHOUSE = ROOT / ".venv-lighthouse"
 SCRIPT = LIGHTHOUSE / "node_modules" / "lighthouse" / "cli" / "index.js"
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
-PHONE = {"width": 390, "height": 900}
+PHONE, LAPTOP, HEIGHT = 390, 1280, 900  # pixels
 COMPRESSED = ("text/", "image/svg", "application/javascript", "application/json", "application/xml")
 mimetypes.add_type("font/woff2", ".woff2")
 
@@ -79,7 +79,7 @@ def chromium():
 
 def weight(browser, address):
     """Return what a phone gets on its first visit: the addresses of all answers, and their bytes as sent."""
-    context = browser.new_context(viewport=PHONE)
+    context = browser.new_context(viewport={"width": PHONE, "height": HEIGHT})
     page, finished = context.new_page(), []
     page.on("requestfinished", finished.append)
     page.goto(address, wait_until="networkidle")

@@ -1,92 +1,28 @@
 """The built book in a browser, as a reader with a phone or a laptop meets it."""
 
-from functools import partial
-import gzip
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import io
 import os
 from pathlib import Path
 import re
-import shutil
-from threading import Thread
-import time
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from sphinx_external_toc.parsing import parse_toc_yaml
 
-from conftest import ROOT
+from conftest import PAGES, ROOT, SOURCES, open_boxes, until
 from gate import notebooks, prose
 from lnlib.figures import COLORS
+import measures
+from measures import LAPTOP, PHONE
 
 INDEX, CHAPTER = "chapters/index.html", "chapters/four-numbers.html"
 GLOSSARY, REFERENCES = "chapters/glossary.html", "chapters/references.html"
-SOURCES = {
-    f"{name}.html": next(p for p in ROOT.glob(f"{name}.*") if p.suffix in (".md", ".ipynb"))
-    for name in parse_toc_yaml(ROOT / "_toc.yml")
-}
-PAGES = list(SOURCES)
 NOTEBOOKS = [path for path, source in SOURCES.items() if source.suffix == ".ipynb"]
-PHONE, LAPTOP = 390, 1280
 MOST_REQUESTS, MOST_BYTES = 15, 250_000  # of a page's first visit, figures in sight included, gzipped
+LEAST = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}  # Lighthouse's scores
+TRIES = 3  # a busy machine can only lower a score, so one good try counts
 THUMB = 44  # pixels: what a thumb hits
 CODE_COLUMNS = 48  # characters for which a box of code has room on a phone
 HOSTS = {"arxiv.org", "docs.pytorch.org"}  # where links out of the course may lead
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=site))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None and not os.environ.get("CI"):
-        pytest.skip("needs a browser: install Chromium (on Debian and Ubuntu: apt-get install chromium)")
-    assert CHROMIUM, "CI must have Chromium: these tests may not be skipped there"
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser, address):
-    """Return a function that opens a page of the site; fail if anything it asked for went wrong."""
-    contexts, complaints = [], []
-
-    def visit(path, width=LAPTOP, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        # The front door only redirects, so it names no icon, and a browser may ask for the usual one.
-        context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: complaints.append(str(e)))
-        page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-        page.on("request", lambda r: None if r.url.startswith((address, "data:")) else complaints.append(r.url))
-        page.goto(f"{address}/{path}", wait_until="networkidle")
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert complaints == []
 
 
 def written(path):
@@ -104,23 +40,6 @@ def stored_pictures(path):
     cells = notebooks.read(SOURCES[path]).cells if path in NOTEBOOKS else ()
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
     return sum("image/svg+xml" in output.get("data", {}) for output in outputs) + written(path).count("![")
-
-
-def open_boxes(page):
-    """Open every box of a page, and load the figures that wait for a reader to come near."""
-    page.evaluate("""() => {
-        document.querySelectorAll('article details').forEach(box => { box.open = true })
-        document.querySelectorAll('article img').forEach(image => { image.loading = 'eager' })
-    }""")
-    until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
-
-
-def until(page, expression, seconds=10):
-    """Wait until an expression is true. Playwright's own way evaluates text in the page, which the page forbids."""
-    deadline = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        assert time.monotonic() < deadline, f"still not true: {expression}"
-        page.wait_for_timeout(50)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -358,14 +277,22 @@ def test_pages_are_rid_of_what_they_do_not_need(soups):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_is_light(browser, address, path):
-    context = browser.new_context(viewport={"width": PHONE, "height": 900})
-    page, answers = context.new_page(), []
-    page.on("response", lambda answer: answers.append(answer))
-    page.goto(f"{address}/{path}", wait_until="networkidle")
-    size = sum(len(gzip.compress(answer.body())) for answer in answers)
-    context.close()
-    assert len(answers) <= MOST_REQUESTS, [answer.url for answer in answers]
+    asked, size = measures.weight(browser, f"{address}/{path}")
+    assert len(asked) <= MOST_REQUESTS, asked
     assert size <= MOST_BYTES
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("path", PAGES)
+def test_lighthouse_is_content(browser, address, path):
+    if not measures.SCRIPT.is_file() and not os.environ.get("CI"):
+        pytest.skip("needs Lighthouse: make lighthouse")
+    for _ in range(TRIES):
+        scores, report = measures.lighthouse(f"{address}/{path}")
+        if all(scores[name] >= least for name, least in LEAST.items()):
+            return
+    low = {name: audit["displayValue"] for name, audit in report["audits"].items() if audit.get("displayValue")}
+    pytest.fail(f"{scores}: {low}")
 
 
 @pytest.mark.parametrize("width", [PHONE, LAPTOP])
@@ -451,3 +378,25 @@ def test_a_solution_opens_with_the_keyboard(visit):
     solution.locator("summary").focus()
     page.keyboard.press("Enter")
     assert solution.get_by_text("The mean is 10").is_visible()
+
+
+def test_a_notebook_is_saved_and_not_shown(visit):
+    page = visit(NOTEBOOKS[0])
+    page.locator(".dropdown-download-buttons > button").click()
+    with page.expect_download() as download:
+        page.locator("a.btn-download-source-button").click()
+    assert download.value.suggested_filename == SOURCES[NOTEBOOKS[0]].name
+
+
+def test_an_address_that_leads_nowhere_helps(browser, site):
+    with measures.served(site, "/") as root:
+        page = browser.new_page()
+        answer = page.goto(f"{root}/chapters/no/such/page.html", wait_until="networkidle")
+        assert answer.status == 404
+        assert page.evaluate("[...document.styleSheets].some(sheet => sheet.cssRules.length > 1000)")
+        links = page.locator("article li a")
+        assert links.evaluate_all("all => all.map(e => new URL(e.href).pathname)") == [f"/{path}" for path in PAGES[1:]]
+        assert measures.axe(page) == []
+        links.first.click()
+        page.wait_for_url(f"{root}/{PAGES[1]}")
+        page.close()

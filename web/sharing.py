@@ -32,6 +32,7 @@ LONGEST_DESCRIPTION = 200  # characters; search engines show about as many
 
 def setup(app):
     app.connect("config-inited", take_address, priority=100)  # before extensions look at what it sets
+    app.connect("html-page-context", root_lost_page)
     app.connect("html-page-context", describe, priority=400)  # before sphinxext-opengraph makes tags of it
     app.connect("build-finished", write_sitemap)
     app.connect("build-finished", draw_card)
@@ -48,6 +49,12 @@ def take_address(app, config):
         config.html_baseurl = config.ogp_site_url = f"{address.rstrip('/')}/"
     config.notfound_urls_prefix = f"{parts.path.rstrip('/')}/"
     config.ogp_image, config.ogp_image_alt = CARD, card()[1]
+
+
+def root_lost_page(app, page, template, context, doctree):
+    """Finish what sphinx-notfound-page does: scripts look for the site's root as well."""
+    if page == app.config.notfound_pagename:
+        context["content_root"] = app.config.notfound_urls_prefix
 
 
 def describe(app, page, template, context, doctree):
