@@ -7,7 +7,6 @@ import io
 import os
 from pathlib import Path
 import re
-import shutil
 from threading import Thread
 import time
 from urllib.parse import unquote, urlsplit
@@ -18,6 +17,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 from conftest import ROOT
 from gate import notebooks, prose
 from lnlib.figures import COLORS
+from web.press import CHROMIUM, FLAGS
 
 INDEX, CHAPTER = "chapters/index.html", "chapters/four-numbers.html"
 GLOSSARY, REFERENCES = "chapters/glossary.html", "chapters/references.html"
@@ -32,11 +32,6 @@ MOST_REQUESTS, MOST_BYTES = 15, 250_000  # of a page's first visit, figures in s
 THUMB = 44  # pixels: what a thumb hits
 CODE_COLUMNS = 48  # characters for which a box of code has room on a phone
 HOSTS = {"arxiv.org", "docs.pytorch.org"}  # where links out of the course may lead
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -451,3 +446,58 @@ def test_a_solution_opens_with_the_keyboard(visit):
     solution.locator("summary").focus()
     page.keyboard.press("Enter")
     assert solution.get_by_text("The mean is 10").is_visible()
+
+
+@pytest.fixture
+def on_paper(visit):
+    """Return a function that opens a page of the site as it goes to paper."""
+
+    def on_paper(path, scheme="light"):
+        page = visit(path, LAPTOP, scheme)
+        page.emulate_media(media="print", color_scheme=scheme)
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
+        return page
+
+    return on_paper
+
+
+SHOWN = "all => all.filter(e => e.checkVisibility() && e.getClientRects().length).map(e => e.outerHTML.slice(0, 80))"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_printed_page_has_the_text_and_nothing_to_press(on_paper, path):
+    page = on_paper(path)
+    assert page.eval_on_selector_all("button, input, header, footer, nav, dialog, .headerlink, svg", SHOWN) == []
+    beside = "body *:not(article, article *):not(:has(article))"
+    assert page.eval_on_selector_all(beside, SHOWN) == []
+    assert page.locator("article h1").is_visible()
+    assert page.eval_on_selector_all("article details > :not(summary)", "all => all.every(e => e.checkVisibility())")
+    assert page.eval_on_selector_all("article img", "all => all.every(i => i.naturalWidth && i.loading !== 'lazy')")
+
+
+@pytest.mark.parametrize("path", [INDEX, CHAPTER])
+def test_a_dark_page_is_printed_dark_on_white(on_paper, path):
+    page = on_paper(path, "dark")
+    colors = page.eval_on_selector_all(
+        "article :is(p, h1, h2, li, pre, code, a)", "all => all.map(e => getComputedStyle(e).color.match(/[\\d.]+/g))"
+    )
+    shades = {tuple(float(n) for n in color[:3]) for color in colors}
+    assert {shade for shade in shades if contrast(shade, (255, 255, 255)) < 4.5} == set()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.eval_on_selector_all("article details", "all => all.every(box => !box.open)")
+
+
+def test_boxes_and_figures_out_of_sight_reach_the_paper(visit):
+    """What the browser prints by itself, with no script of ours: the events are its own."""
+    from pypdf import PdfReader
+
+    page = visit(CHAPTER, LAPTOP, "dark")
+    pages = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
+    text = "".join("".join(page.extract_text() for page in pages).split())
+    assert "Themeanis10.Thedeviationsare" in text  # the solution to exercise 1
+    assert "Showthecheck" not in text
+    width, height = pages[0].mediabox.width, pages[0].mediabox.height
+    assert (round(width / 72 * 25.4), round(height / 72 * 25.4)) == (210, 297)
