@@ -9,23 +9,24 @@ COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-ve
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test portable oracles mutants tamper bench accept speed newest lock clean
+.PHONY: help book read downloads lab test portable oracles mutants tamper bench accept speed newest lock clean
 
 help:
-	@echo 'make book     verify every notebook, then build the site into _build/html'
-	@echo 'make read     the same, then serve it on this machine and open a browser'
-	@echo 'make lab      open the chapters in JupyterLab'
-	@echo 'make test     run all tests'
-	@echo 'make portable run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
-	@echo 'make oracles  install PyTorch for the tests that compare with it'
-	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
-	@echo 'make tamper   alter the course in thousands of places; the build has to stop at each'
-	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
-	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
-	@echo 'make speed    time the verified build against a stock one'
-	@echo 'make newest   build with the newest versions allowed, and say what would change'
-	@echo 'make lock     renew the hashed requirements (needs uv)'
-	@echo 'make clean    remove what the build and the targets above made'
+	@echo 'make book      verify every notebook, then build the site into _build/html'
+	@echo 'make read      the same, then serve it on this machine and open a browser'
+	@echo 'make downloads make the course as PDF and EPUB, then a site that has them (needs Chromium)'
+	@echo 'make lab       open the chapters in JupyterLab'
+	@echo 'make test      run all tests'
+	@echo 'make portable  run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
+	@echo 'make oracles   install PyTorch for the tests that compare with it'
+	@echo 'make mutants   break lnlib in hundreds of ways; the tests have to notice each'
+	@echo 'make tamper    alter the course in thousands of places; the build has to stop at each'
+	@echo 'make bench     time lnlib beside the textbook formula and PyTorch'
+	@echo 'make accept    after an intended change: run the notebooks and store their new outputs'
+	@echo 'make speed     time the verified build against a stock one'
+	@echo 'make newest    build with the newest versions allowed, and say what would change'
+	@echo 'make lock      renew the hashed requirements (needs uv)'
+	@echo 'make clean     remove what the build and the targets above made'
 
 # $(call environment,FOLDER,LOCK): a new virtual environment with the locked requirements and lnlib.
 define environment
@@ -56,6 +57,11 @@ book: .venv/book
 read: book
 	@$(BIN)/python -m gate.read _build/html
 
+downloads: .venv/test
+	@echo 'Making the PDF and the EPUB of the whole course: a minute'
+	@$(BIN)/python -m web.press .
+	@$(MAKE) --no-print-directory book
+
 lab: .venv-lab/lab
 	@.venv-lab/$(SCRIPTS)/jupyter lab --notebook-dir=chapters
 
@@ -63,7 +69,7 @@ test: .venv/test book
 	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal
 
 portable: .venv/test book
-	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal --ignore=tests/test_site.py --ignore=tests/test_oracles.py
+	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal --ignore=tests/test_site.py --ignore=tests/test_press.py --ignore=tests/test_oracles.py
 
 oracles: .venv/oracles
 

@@ -50,7 +50,8 @@ def installed(unzipped, requirements, tmp_path_factory):
 
 
 def test_the_zip_asks_for_every_package_with_its_hash(unzipped, requirements):
-    entries = {re.split(r" \\\n| ;", entry)[0]: re.findall(r"--hash=sha256:([0-9a-f]{64})", entry) for entry in requirements}
+    hashes = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+    entries = {re.split(r" \\\n| ;", entry)[0]: hashes.findall(entry) for entry in requirements}
     assert all(entries.values())
     [wheel] = unzipped.glob("*.whl")
     assert entries.pop(f"./{wheel.name}") == [hashlib.sha256(wheel.read_bytes()).hexdigest()]
@@ -72,7 +73,8 @@ def test_the_zip_has_every_chapter_and_figure(unzipped):
     chapters = {path.relative_to(ROOT).as_posix() for path in (ROOT / "chapters").rglob("*") if path.suffix != ".pyc"}
     assert there >= {path for path in chapters if Path(path).suffix and ".ipynb_checkpoints" not in path}
     assert {"LICENSE", "LICENSE-CC-BY-4.0", "README.txt", "requirements.txt"} <= there
-    figures = {f"chapters/{f}" for path in unzipped.glob("chapters/*.md") for f in re.findall(r"\]\((.*?svg)\)", path.read_text("utf-8"))}
+    texts = [path.read_text("utf-8") for path in unzipped.glob("chapters/*.md")]
+    figures = {f"chapters/{name}" for text in texts for name in re.findall(r"\]\((.*?svg)\)", text)}
     assert figures and figures <= there
     assert "pip install -r requirements.txt" in (unzipped / "README.txt").read_text("utf-8")
 

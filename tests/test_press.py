@@ -93,8 +93,8 @@ def test_the_outline_has_every_chapter_and_its_sections(pdf, titles, soups):
 def test_every_box_is_open_in_the_pdf(texts, soups):
     whole = "".join(texts)
     boxes = [box for name in NAMES for box in soups[f"{name}.html"].select("article details")]
-    paragraphs = [squeezed(p.get_text()) for box in boxes for p in box.select("p, pre") if not p.select(".math, .expanded")]
-    inside = [p for p in paragraphs if len(p) > 30]
+    plain = [p.get_text() for box in boxes for p in box.select("p, pre") if not p.select(".math")]
+    inside = [text for text in map(squeezed, plain) if len(text) > 30]
     assert len(boxes) > 80 and len(inside) > 80
     assert [p for p in inside if p not in whole] == []
 
@@ -189,7 +189,7 @@ def test_the_manifest_of_the_epub_is_what_is_in_it(epub, package, manifest, page
     assert spine == ["title.xhtml", *(f"{name}.xhtml" for name in NAMES)]
 
 
-def test_the_epub_needs_nothing_from_outside(manifest, pages, epub):
+def test_the_epub_needs_nothing_from_outside(epub, manifest, pages):
     ids = {name: {tag.get("id") for tag in page.iter()} for name, page in pages.items()}
     for name, page in pages.items():
         assert page.find(f".//{TAGS['xhtml']}script") is None
@@ -199,13 +199,18 @@ def test_the_epub_needs_nothing_from_outside(manifest, pages, epub):
                 if url.scheme:
                     assert tag.tag == f"{TAGS['xhtml']}a" and url.scheme == "https"
                     continue
-                target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(url.path))) if url.path else name
+                target = beside(name, unquote(url.path)) if url.path else name
                 assert target in manifest, (name, tag.get(attribute))
                 assert not url.fragment or url.fragment in ids[target], (name, tag.get(attribute))
     for name in manifest:
         if name.endswith(".css"):
             for address in re.findall(r"url\(['\"]?([^'\")]+)", epub.read(name).decode()):
-                assert posixpath.normpath(posixpath.join(posixpath.dirname(name), address)) in manifest
+                assert beside(name, address) in manifest
+
+
+def beside(file, address):
+    """Return where an address in a file of the EPUB leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), address))
 
 
 def test_the_contents_of_the_epub_have_every_chapter(pages, titles):
@@ -224,7 +229,7 @@ def test_letters_in_the_epub_have_the_colors_of_the_site(pages, epub):
     letters = {tag.get("class", "") for page in pages.values() for tag in page.iter() if TAGS["math"] in tag.tag}
     colors = {name for classes in letters for name in classes.split() if name.startswith("color-")}
     assert colors == {"color-raw", "color-mean", "color-spread", "color-normalized", "color-output"}
-    for name, page in pages.items():
+    for page in pages.values():
         links = [tag.get("href").rpartition("/")[2] for tag in page.iter(f"{TAGS['xhtml']}link")]
         assert "formulas.css" in links
     assert epub.read("_static/formulas.css") == (ROOT / "_static" / "formulas.css").read_bytes()
