@@ -454,8 +454,8 @@ def on_paper(visit):
 
     def on_paper(path, scheme="light"):
         page = visit(path, LAPTOP, scheme)
-        page.emulate_media(media="print", color_scheme=scheme)
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print", color_scheme=scheme)
         until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
         return page
 
@@ -469,7 +469,7 @@ SHOWN = "all => all.filter(e => e.checkVisibility() && e.getClientRects().length
 def test_a_printed_page_has_the_text_and_nothing_to_press(on_paper, path):
     page = on_paper(path)
     assert page.eval_on_selector_all("button, input, header, footer, nav, dialog, .headerlink, svg", SHOWN) == []
-    beside = "all => all.filter(e => e.innerText.trim()).map(e => e.outerHTML.slice(0, 80))"
+    beside = "all => all.filter(e => e.checkVisibility() && e.innerText?.trim()).map(e => e.outerHTML.slice(0, 80))"
     assert page.eval_on_selector_all("body *:not(article, article *, script, style):not(:has(article))", beside) == []
     assert page.locator("article h1").is_visible()
     assert page.eval_on_selector_all("article details > :not(summary)", "all => all.every(e => e.checkVisibility())")
@@ -486,6 +486,7 @@ def test_a_dark_page_is_printed_dark_on_white(on_paper, path):
     shades = {tuple(float(n) for n in color[:3]) for color in colors}
     assert {shade for shade in shades if contrast(shade, (255, 255, 255)) < 4.5} == set()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    page.emulate_media(media="screen", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.eval_on_selector_all("article details", "all => all.every(box => !box.open)")
