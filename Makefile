@@ -9,25 +9,26 @@ COMPILE := uv pip compile --quiet --universal --fork-strategy fewest --python-ve
 	--generate-hashes --no-annotate --custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help book read lab test portable oracles lighthouse site-report mutants tamper bench accept speed newest lock clean
+.PHONY: help book read downloads lab test portable oracles lighthouse site-report mutants tamper bench accept speed newest lock clean
 
 help:
-	@echo 'make book     verify every notebook, then build the site into _build/html'
-	@echo 'make read     the same, then serve it on this machine and open a browser'
-	@echo 'make lab      open the chapters in JupyterLab'
-	@echo 'make test     run all tests'
-	@echo 'make portable run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
-	@echo 'make oracles  install PyTorch for the tests that compare with it'
-	@echo 'make lighthouse   install Lighthouse for the tests that measure pages with it'
-	@echo 'make site-report  measure every page, and the same pages built by stock Jupyter Book'
-	@echo 'make mutants  break lnlib in hundreds of ways; the tests have to notice each'
-	@echo 'make tamper   alter the course in thousands of places; the build has to stop at each'
-	@echo 'make bench    time lnlib beside the textbook formula and PyTorch'
-	@echo 'make accept   after an intended change: run the notebooks and store their new outputs'
-	@echo 'make speed    time the verified build against a stock one'
-	@echo 'make newest   build with the newest versions allowed, and say what would change'
-	@echo 'make lock     renew the hashed requirements (needs uv)'
-	@echo 'make clean    remove what the build and the targets above made'
+	@echo 'make book        verify every notebook, then build the site into _build/html'
+	@echo 'make read        the same, then serve it on this machine and open a browser'
+	@echo 'make downloads   make the course as PDF and EPUB, then a site that has them (needs Chromium)'
+	@echo 'make lab         open the chapters in JupyterLab'
+	@echo 'make test        run all tests'
+	@echo 'make portable    run those that need neither a browser nor PyTorch, as CI does on macOS and Windows'
+	@echo 'make oracles     install PyTorch for the tests that compare with it'
+	@echo 'make lighthouse  install Lighthouse for the tests that score pages with it'
+	@echo 'make site-report measure every page, and the same pages built by stock Jupyter Book'
+	@echo 'make mutants     break lnlib in hundreds of ways; the tests have to notice each'
+	@echo 'make tamper      alter the course in thousands of places; the build has to stop at each'
+	@echo 'make bench       time lnlib beside the textbook formula and PyTorch'
+	@echo 'make accept      after an intended change: run the notebooks and store their new outputs'
+	@echo 'make speed       time the verified build against a stock one'
+	@echo 'make newest      build with the newest versions allowed, and say what would change'
+	@echo 'make lock        renew the hashed requirements (needs uv)'
+	@echo 'make clean       remove what the build and the targets above made'
 
 # $(call environment,FOLDER,LOCK): a new virtual environment with the locked requirements and lnlib.
 define environment
@@ -58,6 +59,11 @@ book: .venv/book
 read: book
 	@$(BIN)/python -m gate.read _build/html
 
+downloads: .venv/test
+	@echo 'Making the PDF and the EPUB of the whole course: a minute'
+	@$(BIN)/python -m web.press .
+	@$(MAKE) --no-print-directory book
+
 lab: .venv-lab/lab
 	@.venv-lab/$(SCRIPTS)/jupyter lab --notebook-dir=chapters
 
@@ -66,7 +72,7 @@ test: .venv/test book
 	@$(BIN)/python -m pytest tests -m alone
 
 portable: .venv/test book
-	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal $(foreach name,site access oracles,--ignore=tests/test_$(name).py)
+	@$(BIN)/python -m pytest tests --numprocesses=2 --dist=worksteal $(foreach name,site access press oracles,--ignore=tests/test_$(name).py)
 
 oracles: .venv/oracles
 

@@ -29,8 +29,16 @@ def setup(app):
 def code_digest(root):
     """Return what tells one state of the book's own extensions and styles from another."""
     files = (path for folder in ("gate", "web", "_static") for path in (root / folder).rglob("*"))
-    sources = sorted(path for path in files if path.suffix in (".py", ".js", ".css"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    return digest(root, (path for path in files if path.suffix in (".py", ".js", ".css")))
+
+
+def digest(root, files):
+    """Return what tells one state of some files in a folder from another."""
+    whole = hashlib.sha256()
+    for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
+        content = path.read_bytes()
+        whole.update(f"{name} {len(content)} ".encode() + content)
+    return whole.hexdigest()
 
 
 def say_when_verified(app, config):

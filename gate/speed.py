@@ -32,9 +32,9 @@ def copy_sources(book, folder):
     shutil.copytree(book, folder, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
 
 
-def build(folder):
+def build(folder, *options):
     """Build the book in folder with this environment; return the finished process."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder, "--quiet"]
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", folder, "--quiet", *options]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
 
 

@@ -121,7 +121,9 @@ def verified_book(tmp_path_factory):
     book = Book(tmp_path_factory.mktemp("book"))
     for package in ("gate", "lnlib", "web", "_static"):
         shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "_config.yml", book.folder)
+    shutil.copytree(ROOT / "requirements", book.folder / "requirements")
+    for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0"):
+        shutil.copy(ROOT / name, book.folder)
     book.path("").mkdir()
     shutil.copy(ROOT / "chapters" / "references.bib", book.path(""))  # the settings name it
     book.path("index.md").write_text(INDEX, "utf-8")

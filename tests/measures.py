@@ -7,19 +7,15 @@ import json
 import mimetypes
 import os
 from pathlib import Path
-import shutil
 import subprocess
 from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 
+from web.press import CHROMIUM, FLAGS
+
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 LIGHTHOUSE = ROOT / ".venv-lighthouse"
 SCRIPT = LIGHTHOUSE / "node_modules" / "lighthouse" / "cli" / "index.js"
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")

@@ -2,7 +2,6 @@
 
 from importlib.metadata import PackageNotFoundError, requires, version
 import re
-import shutil
 import subprocess
 import sys
 
@@ -51,7 +50,6 @@ def test_another_version_is_named():
 
 
 def test_newest_versions_are_tried_on_a_copy(book, capsys):
-    shutil.copytree(ROOT / "requirements", book.folder / "requirements")
     newest.main(book.folder)
     assert "the book holds as it is" in capsys.readouterr().out
     book.replace("mean [4.]", "mean [5.]", "chapters/alpha.ipynb")

@@ -400,3 +400,60 @@ def test_an_address_that_leads_nowhere_helps(browser, site):
         links.first.click()
         page.wait_for_url(f"{root}/{PAGES[1]}")
         page.close()
+
+
+@pytest.fixture
+def on_paper(visit):
+    """Return a function that opens a page of the site as it goes to paper."""
+
+    def on_paper(path, scheme="light"):
+        page = visit(path, LAPTOP, scheme)
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print", color_scheme=scheme)
+        until(page, "[...document.querySelectorAll('article img')].every(image => image.complete)")
+        return page
+
+    return on_paper
+
+
+SHOWN = "all => all.filter(e => e.checkVisibility() && e.getClientRects().length).map(e => e.outerHTML.slice(0, 80))"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_printed_page_has_the_text_and_nothing_to_press(on_paper, path):
+    page = on_paper(path)
+    assert page.eval_on_selector_all("button, input, header, footer, nav, dialog, .headerlink, svg", SHOWN) == []
+    beside = "all => all.filter(e => e.checkVisibility() && e.innerText?.trim()).map(e => e.outerHTML.slice(0, 80))"
+    assert page.eval_on_selector_all("body *:not(article, article *, script, style):not(:has(article))", beside) == []
+    assert page.locator("article h1").is_visible()
+    assert page.eval_on_selector_all("article details > :not(summary)", "all => all.every(e => e.checkVisibility())")
+    assert page.eval_on_selector_all("article img", "all => all.every(i => i.naturalWidth && i.loading !== 'lazy')")
+
+
+@pytest.mark.parametrize("path", [INDEX, CHAPTER])
+def test_a_dark_page_is_printed_dark_on_white(on_paper, path):
+    page = on_paper(path, "dark")
+    colors = page.eval_on_selector_all(
+        "article :is(p, h1, h2, li, pre, code, a)",
+        "all => all.filter(e => e.checkVisibility()).map(e => getComputedStyle(e).color.match(/[\\d.]+/g))",
+    )
+    shades = {tuple(float(n) for n in color[:3]) for color in colors}
+    assert {shade for shade in shades if contrast(shade, (255, 255, 255)) < 4.5} == set()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.eval_on_selector_all("article details", "all => all.every(box => !box.open)")
+
+
+def test_boxes_and_figures_out_of_sight_reach_the_paper(visit):
+    """What the browser prints by itself, with no script of ours: the events are its own."""
+    from pypdf import PdfReader
+
+    page = visit(CHAPTER, LAPTOP, "dark")
+    pages = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
+    text = "".join("".join(page.extract_text() for page in pages).split())
+    assert "Themeanis10.Thedeviationsare" in text  # the solution to exercise 1
+    assert "Showthecheck" not in text
+    width, height = pages[0].mediabox.width, pages[0].mediabox.height
+    assert (round(width / 72 * 25.4), round(height / 72 * 25.4)) == (210, 297)

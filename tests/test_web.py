@@ -166,7 +166,7 @@ def test_the_font_has_every_character_of_the_formulas_and_the_styles_every_class
     # A letter alone in <mi> is shown slanted, by another character.
     letters = {c for formula in formulas for tag in formula.select("mi") if len(tag.text) == 1 for c in tag.text}
     assert {c for c in letters if c.isascii() and c.isalpha() and slanted(c) not in font.getBestCmap()} == set()
-    styles = (ROOT / "_static" / "course.css").read_text("utf-8")
+    styles = (ROOT / "_static" / "formulas.css").read_text("utf-8")
     classes = {name for formula in formulas for tag in formula.select("[class]") for name in tag["class"]}
     assert {name for name in classes if not re.search(rf"\.{name}(?![\w-])", styles)} == set()
 
