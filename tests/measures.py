@@ -74,14 +74,15 @@ def chromium():
 
 
 def weight(browser, address):
-    """Return what a phone gets on its first visit: the addresses of all answers, and their bytes as sent."""
+    """Return what a phone asks for on its first visit, as addresses, and the bytes that come, as they are sent."""
     context = browser.new_context(viewport={"width": PHONE, "height": HEIGHT})
-    page, finished = context.new_page(), []
-    page.on("requestfinished", finished.append)
+    page, asked, answered = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfinished", lambda request: answered.append(request))
     page.goto(address, wait_until="networkidle")
-    size = sum(sum(request.sizes()[part] for part in ("responseHeadersSize", "responseBodySize")) for request in finished)
+    sizes = [request.sizes() for request in answered]
     context.close()
-    return [request.url for request in finished], size
+    return asked, sum(size["responseHeadersSize"] + size["responseBodySize"] for size in sizes)
 
 
 def axe(page):

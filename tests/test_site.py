@@ -202,7 +202,9 @@ def test_links_lead_somewhere(soups, site):
             url = urlsplit(link)
             if url.scheme or url.netloc:
                 continue
-            target = Path(os.path.normpath((site / path).parent / unquote(url.path))) if url.path else site / path
+            # The page for lost readers is shown anywhere, so its addresses start at the site's root.
+            place = site / unquote(url.path).removeprefix("/") if path == "404.html" else unquote(url.path)
+            target = Path(os.path.normpath((site / path).parent / place)) if url.path else site / path
             anchor = unquote(url.fragment)
             if not target.is_file() or site not in target.parents or anchor and anchor not in ids.get(target, ()):
                 lost.append((path, link))
