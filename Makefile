@@ -61,7 +61,7 @@ read: book
 
 downloads: .venv/test
 	@echo 'Making the PDF and the EPUB of the whole course: a minute'
-	@$(BIN)/python -m web.press .
+	@$(BIN)/python -m press .
 	@$(MAKE) --no-print-directory book
 
 lab: .venv-lab/lab

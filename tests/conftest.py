@@ -119,7 +119,7 @@ class Book:
 def verified_book(tmp_path_factory):
     """A small book whose outputs are stored. Copy it, do not change it."""
     book = Book(tmp_path_factory.mktemp("book"))
-    for package in ("gate", "lnlib", "web", "_static"):
+    for package in ("gate", "lnlib", "press", "web", "_static"):
         shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "requirements", book.folder / "requirements")
     for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0"):
@@ -179,7 +179,8 @@ def visit(browser, address):
     contexts, complaints = [], []
 
     def visit(path, width=LAPTOP, scheme="light", **options):
-        context = browser.new_context(viewport={"width": width, "height": measures.HEIGHT}, color_scheme=scheme, **options)
+        size = {"width": width, "height": measures.HEIGHT}
+        context = browser.new_context(viewport=size, color_scheme=scheme, **options)
         contexts.append(context)
         page = context.new_page()
         # The front door only redirects, so it names no icon, and a browser may ask for the usual one.

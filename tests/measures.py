@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 
-from web.press import CHROMIUM, FLAGS
+from press.pdf import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
 LIGHTHOUSE = ROOT / ".venv-lighthouse"

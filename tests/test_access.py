@@ -72,8 +72,8 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(visit, path, widt
             unseen.append(fault)
         if len(reached - {-1}) == count:
             break
-    missed = page.evaluate("reached => stops.filter((e, i) => !reached.includes(i)).map(e => e.outerHTML)", list(reached))
-    assert missed == []
+    missed = "reached => stops.filter((e, i) => !reached.includes(i)).map(e => e.outerHTML)"
+    assert page.evaluate(missed, list(reached)) == []
     assert unseen == []
 
 
@@ -215,4 +215,5 @@ def test_a_screen_reader_hears_what_symbols_mean(visit):
 
 def test_without_a_script_titles_say_what_symbols_mean(visit):
     page = visit(CHAPTER, java_script_enabled=False)
-    assert "μ, mean: The sum of the row" in page.locator("article .explained:has(div.math)").first.get_attribute("title")
+    title = page.locator("article .explained:has(div.math)").first.get_attribute("title")
+    assert "μ, mean: The sum of the row" in title

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 import pytest
 
 from conftest import ROOT
-from web.downloads import DIGEST, course_zip, sources_digest
+from press.downloads import DIGEST, course_zip, sources_digest
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "chapters").glob("*.ipynb"))
 LISTED = "\n## Take it with you\n\nOne file.\n\n:::{downloads}\n:::\n"
@@ -128,7 +128,7 @@ def test_a_site_offers_what_was_made_from_its_sources_only(offering):
 
 
 @pytest.mark.parametrize(
-    "name", ["chapters/references.bib", "lnlib/layer_norm.py", "gate/prose.py", "web/ebook.css", "_static/favicon.svg",
+    "name", ["chapters/references.bib", "lnlib/layer_norm.py", "gate/prose.py", "press/epub.css", "_static/favicon.svg",
              "_config.yml", "_toc.yml", "requirements/book.txt"]
 )  # fmt: skip
 def test_everything_that_a_page_is_made_of_counts(book, name):
@@ -141,6 +141,6 @@ def test_everything_that_a_page_is_made_of_counts(book, name):
 
 def test_without_a_browser_the_press_says_what_to_install(book, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    result = book.run([sys.executable, "-m", "web.press", "."])
+    result = book.run([sys.executable, "-m", "press", "."])
     assert result.returncode != 0
     assert re.fullmatch(r"[^\n]*install it \(on Debian and Ubuntu: apt-get install chromium\)\.\n", result.stderr)

@@ -12,8 +12,8 @@ from pypdf import PdfReader
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 from conftest import ROOT
-from web.downloads import is_fresh
-from web.press import CHROMIUM, FLAGS, SCALE
+from press.downloads import is_fresh
+from press.pdf import CHROMIUM, FLAGS, SCALE
 
 MADE = ROOT / "_build" / "downloads"
 NAMES = list(parse_toc_yaml(ROOT / "_toc.yml"))

@@ -203,7 +203,8 @@ def test_links_lead_somewhere(soups, site):
             if url.scheme or url.netloc:
                 continue
             # The page for lost readers is shown anywhere, so its addresses start at the site's root.
-            place = site / unquote(url.path).removeprefix("/") if path == "404.html" else unquote(url.path)
+            root = soup.html.get("data-content_root", "") if path == "404.html" else ""
+            place = site / unquote(url.path).removeprefix(root) if root else unquote(url.path)
             target = Path(os.path.normpath((site / path).parent / place)) if url.path else site / path
             anchor = unquote(url.fragment)
             if not target.is_file() or site not in target.parents or anchor and anchor not in ids.get(target, ()):
@@ -390,14 +391,15 @@ def test_a_notebook_is_saved_and_not_shown(visit):
     assert download.value.suggested_filename == SOURCES[NOTEBOOKS[0]].name
 
 
-def test_an_address_that_leads_nowhere_helps(browser, site):
-    with measures.served(site, "/") as root:
+def test_an_address_that_leads_nowhere_helps(browser, site, soups):
+    with measures.served(site, folder := soups["404.html"].html["data-content_root"]) as root:
         page = browser.new_page()
         answer = page.goto(f"{root}/chapters/no/such/page.html", wait_until="networkidle")
         assert answer.status == 404
         assert page.evaluate("[...document.styleSheets].some(sheet => sheet.cssRules.length > 1000)")
         links = page.locator("article li a")
-        assert links.evaluate_all("all => all.map(e => new URL(e.href).pathname)") == [f"/{path}" for path in PAGES[1:]]
+        leads = links.evaluate_all("all => all.map(e => new URL(e.href).pathname)")
+        assert leads == [f"{folder}{path}" for path in PAGES[1:]]
         assert measures.axe(page) == []
         links.first.click()
         page.wait_for_url(f"{root}/{PAGES[1]}")

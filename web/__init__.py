@@ -1,8 +1,7 @@
 """What a page gets beside its text, made at build time by Sphinx extensions.
 
-`meanings` shows what a term or a letter means where the pointer rests on it, `mathml` makes formulas
-readable without a script, `formulas` keeps them and their punctuation together, `flashcards` is the
-form in which a flashcard is written, `lean` rids written pages of what they do not need, `math_font`
-made the font of the formulas. `downloads` offers the course as files to take along, `press` and
-`ebook` make two of them.
+`meanings` says what a term or a letter means, `mathml` makes formulas readable without a script,
+`formulas` keeps them and their punctuation together, `flashcards` is the form in which a flashcard is
+written, `sharing` is what others see of the site, `lean` rids written pages of what they do not need,
+`access` mends what keeps readers out, `math_font` made the font of the formulas.
 """

@@ -2,8 +2,9 @@
 
 The theme sends every page a script of 1.5 MB for its dozen icons, the search index, and nine style
 sheets. Here icons become drawings in the page, only the search page loads the index, and the style
-sheets become one. The text is painted before scripts come. Figures that are not in sight load when they come near, in a space of their size.
-And each page says that it runs and loads nothing but what came with the course.
+sheets become one. The text is painted before scripts come. Figures that are not in sight load when they
+come near, in a space of their size. And each page says that it runs and loads nothing but what came
+with the course.
 """
 
 from base64 import b64encode

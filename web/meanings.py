@@ -1,8 +1,9 @@
 """The meaning of a term or of a letter in a formula, for whoever points at it, taps it or comes by keyboard.
 
-It is written into the page as a title, and `_static/meanings.js` shows it. The glossary is the only place where a meaning is written. A definition that begins with a formula,
-as "$\\mu$, say mew. The sum of the row, ...", explains that symbol: in every formula of the course
-the symbol has the definition's next sentence as its meaning.
+It is written into the page as a title, and `_static/meanings.js` shows it. The glossary is the only
+place where a meaning is written. A definition that begins with a formula, as "$\\mu$, say mew. The sum
+of the row, ...", explains that symbol: in every formula of the course the symbol has the definition's
+next sentence as its meaning.
 """
 
 from dataclasses import dataclass, replace

@@ -1,10 +1,7 @@
-"""Make the PDF and the EPUB of the whole course, in `_build/downloads`: `make downloads`.
+"""The whole course as a PDF: the pages of the verified site, joined into one page that Chromium prints.
 
-    python -m web.press .
-
-The PDF is the pages of the verified site, one after the other on one page, as Chromium prints it. Its
-contents are printed twice: where a chapter begins is known when it has been printed. It needs the
-packages of requirements/test.txt.
+It is printed at least twice: the contents name pages, and where a chapter begins is known when it has
+been printed.
 """
 
 from html import escape
@@ -17,13 +14,8 @@ import sys
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
-from sphinx_external_toc.parsing import parse_toc_yaml
-import yaml
 
 from gate import verified
-from gate.speed import build
-from web.downloads import DIGEST, PRESSED, replace_file, sources_digest
-from web.ebook import ebook
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -32,7 +24,6 @@ FLAGS = [
 ]  # fmt: skip
 SCALE = 0.75  # of the letters on a screen
 COVER = {"width": 600, "height": 800}
-EPUB = ("--builder", "custom", "--custom-builder", "epub")
 TITLE_PAGE = """\
 <section class="title-page">
 <p class="title">{title}</p>
@@ -54,32 +45,6 @@ WHOLE = """\
 """
 
 
-def main(book):
-    if CHROMIUM is None:
-        sys.exit("The PDF is printed by Chromium: install it (on Debian and Ubuntu: apt-get install chromium).")
-    made_from, output = sources_digest(book), book / "_build"
-    finish(build(book))
-    page = output / "press" / "course.html"
-    page.parent.mkdir(exist_ok=True)
-    config = yaml.safe_load((book / "_config.yml").read_text("utf-8"))
-    names = list(parse_toc_yaml(book / "_toc.yml"))
-    page.write_text(whole_course(config, output / "html", page.parent, names), "utf-8")
-    pdf, cover = printed(page)
-    finish(build(book, *EPUB))
-    epub = ebook(output / "epub", title_page(config, "_images/four-numbers.svg"), cover)
-    # Whoever stops this in the middle has no digest, and so no link to what may not belong together.
-    (output / "downloads" / DIGEST).unlink(missing_ok=True)
-    for name, content in zip(PRESSED, (pdf, epub), strict=True):
-        replace_file(output / "downloads" / name, content)
-    replace_file(output / "downloads" / DIGEST, made_from.encode())
-
-
-def finish(build):
-    """Stop where a build has failed, with what it said."""
-    if build.returncode:
-        sys.exit(build.stderr.strip())
-
-
 def title_page(config, picture):
     """Return the first page of the course, as HTML that is XHTML as well."""
     fields = {"title": config["title"], "author": config["author"], "verified": verified.words()}
@@ -92,7 +57,7 @@ def whole_course(config, site, folder, names):
     pages = {name: BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser") for name in names}
     styles = pages[names[0]].find("link", rel="stylesheet")
     styles["href"] = f"{there}/_static/{PurePosixPath(styles['href']).name}"
-    own = f'<style>{Path(__file__).with_name("press.css").read_text("utf-8")}</style>'
+    own = f'<style>{Path(__file__).with_name("pdf.css").read_text("utf-8")}</style>'
     chapters = {name: chapter(page.article, name, there) for name, page in pages.items()}
     return WHOLE.format(
         title=escape(config["title"]),
@@ -184,7 +149,3 @@ def first_pages(pdf):
     reader = PdfReader(io.BytesIO(pdf))
     places = reader.named_destinations
     return {name.lstrip("/"): reader.get_destination_page_number(place) + 1 for name, place in places.items()}
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from bs4 import BeautifulSoup
 
-from web.downloads import archive
+from press.downloads import archive
 
 OPF = "http://www.idpf.org/2007/opf"
 MATHML = "http://www.w3.org/1998/Math/MathML"
@@ -20,7 +20,7 @@ STYLES = ("pygments.css", "formulas.css")  # of Sphinx's; its theme for EPUBs na
 ADDED = {
     "_static/math.woff2": "font/woff2",
     "_static/math-font-LICENSE.txt": "text/plain",
-    "_static/ebook.css": "text/css",
+    "_static/epub.css": "text/css",
     "title.xhtml": "application/xhtml+xml",
     "cover.png": "image/png",
 }
@@ -45,7 +45,7 @@ def ebook(folder, title_page, cover):
     items["cover.png"].set("properties", "cover-image")
     spine.insert(0, ElementTree.Element("itemref", idref=items["title.xhtml"].get("id")))
     made = {
-        "_static/ebook.css": Path(__file__).with_name("ebook.css").read_bytes(),
+        "_static/epub.css": Path(__file__).with_name("epub.css").read_bytes(),
         "title.xhtml": TITLE.format(page=title_page).encode(),
         "cover.png": cover,
     }
@@ -69,7 +69,7 @@ def mended(text, name):
     page.html["lang"] = page.html["xml:lang"] = "en"
     for tag in page.head.select("script, meta[name=viewport], link"):
         tag.decompose()
-    for style in (*STYLES, "ebook.css"):
+    for style in (*STYLES, "epub.css"):
         address = posixpath.relpath(f"_static/{style}", posixpath.dirname(name))
         page.head.append(page.new_tag("link", rel="stylesheet", type="text/css", href=address))
     for formula in page.select("math"):

@@ -4,7 +4,7 @@
     :::
 
 is a list of what there is, each with its size. The zip has the notebooks and all they need; every
-build of the site makes it. The PDF and the EPUB take a browser and `make downloads`, see `press`. A
+build of the site makes it. The PDF and the EPUB take a browser and `make downloads`, see `__main__`. A
 site has them when they were made from the sources it is built from, and no others.
 """
 
@@ -30,7 +30,7 @@ USES = {
     "course.epub": ("EPUB", "for e-readers"),
     ZIP: ("Zip", "the notebooks, to run on your own machine"),
 }
-SOURCES = ("chapters", "lnlib", "gate", "web", "_static", "_config.yml", "_toc.yml", "requirements/book.txt")
+SOURCES = ("chapters", "lnlib", "gate", "web", "press", "_static", "_config.yml", "_toc.yml", "requirements/book.txt")
 TAKEN = ("LICENSE*", "chapters/*.ipynb", "chapters/*.md", "chapters/*.bib", "chapters/figures/*.svg")
 LEFTOVERS = {"__pycache__", ".ipynb_checkpoints"}
 EPOCH = 315_532_800  # the beginning of 1980, where the time of zip files begins
