@@ -43,19 +43,19 @@ function makeBox() {
 function fill(box, lines) {
   box.replaceChildren(...lines.map((line) => {
     const paragraph = document.createElement("p");
-    paragraph.textContent = line;
+    paragraph.textContent = line.replace(/_i/g, "ᵢ").replaceAll(" - ", " − ");
     return paragraph;
   }));
 }
 
-// Below what it explains, or above where there is room; else over it, but never beyond the window.
+// Below what it explains, or above where only there is room: never over it, and never beyond the sides.
 function place(box, element) {
   const at = element.getClientRects()[0];
   const frame = box.offsetParent.getBoundingClientRect();
-  const lowest = innerHeight - box.offsetHeight - ROOM;
+  const roof = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
   const below = at.bottom + ROOM;
   const above = at.top - box.offsetHeight - ROOM;
-  const top = below <= lowest ? below : above >= ROOM ? above : Math.max(lowest, ROOM);
+  const top = below + box.offsetHeight + ROOM > innerHeight && above >= roof + ROOM ? above : below;
   const left = Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - ROOM);
   box.style.left = `${Math.max(left, ROOM) - frame.left}px`;
   box.style.top = `${top - frame.top}px`;

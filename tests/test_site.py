@@ -374,6 +374,16 @@ def test_search_finds_a_word_of_the_chapter(visit):
     page.locator("#search-results a", has_text="Layer norm from four numbers").first.wait_for()
 
 
+def test_search_quotes_what_pages_say(visit):
+    page = visit("search.html?q=epsilon")
+    quotes = page.locator("#search-results p.context")
+    quotes.first.wait_for()
+    page.wait_for_timeout(1000)  # results come one by one
+    texts = quotes.all_inner_texts()
+    assert len(texts) > 3
+    assert [text for text in texts if re.search(r"\\|\.ipynb|\.pdf", text)] == []
+
+
 def test_a_solution_opens_with_the_keyboard(visit):
     page = visit(CHAPTER, PHONE)
     solution = page.locator("details", has_text="Solution to exercise 1").first

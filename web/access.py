@@ -32,9 +32,13 @@ def plain_references(page):
 
 
 def keep_downloads(page):
-    """Let the link to a page's source save it, and not open a tab full of JSON."""
+    """Let the link to a page's source save it, and not open a tab full of JSON; say what each item does."""
     links = page.select("a.btn-download-source-button:not([download])")
     for link in links:
         del link["target"]
         link["download"] = ""
+        words = link.select_one(".btn__text-container")
+        words.string = f"This page as {words.get_text(strip=True)}"
+        for words in page.select(".btn-download-pdf-button .btn__text-container"):
+            words.string = "Print this page"
     return bool(links)

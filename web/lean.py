@@ -16,6 +16,7 @@ import re
 from bs4 import BeautifulSoup
 from fontTools.pens.svgPathPen import SVGPathPen
 from fontTools.ttLib import TTFont
+from sphinx.errors import ExtensionError
 
 from web import access
 
@@ -26,6 +27,8 @@ ICON_RULES = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([0-9a-f]
 ICON_CLASSES = {"fa-solid", "fas"}
 POLICY = "Content-Security-Policy"
 UNUSED = ("fontawesome.js",)
+UNQUOTED = '[".headerlink", "script", "style"]'  # what the search drops from a page before it quotes it
+UNQUOTED_TOO = '"annotation", ".bd-header-article", ".onlyprint"'
 FOR_SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")
 FRONT_DOOR = """\
 <!doctype html>
@@ -44,6 +47,7 @@ def lighten_pages(app, exception):
     if exception or app.builder.name not in ("html", "dirhtml"):
         return
     site = Path(app.outdir)
+    quote_text_only(site / STATIC / "searchtools.js")
     icons, pages = Icons(site), {}
     for path in sorted(p for p in site.rglob("*.html") if "_static" not in p.relative_to(site).parts):
         page = pages[path] = BeautifulSoup(path.read_text("utf-8"), "html.parser")
@@ -63,6 +67,16 @@ def lighten_pages(app, exception):
         ]
         if any(changed):
             path.write_text(str(page), "utf-8")
+
+
+def quote_text_only(path):
+    """Let search results quote what a page says: no TeX beside a formula, no buttons, no contents."""
+    code = path.read_text("utf-8")
+    if UNQUOTED_TOO in code:  # left by an earlier build
+        return
+    if UNQUOTED not in code:
+        raise ExtensionError(f"{path.name} no longer says {UNQUOTED}")
+    path.write_text(code.replace(UNQUOTED, f"{UNQUOTED[:-1]}, {UNQUOTED_TOO}]"), "utf-8")
 
 
 def event_handlers(page):
