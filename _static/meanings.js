@@ -50,13 +50,14 @@ function fill(box, lines) {
 
 // Below what it explains, or above where only there is room: never over it, and never beyond the sides.
 function place(box, element) {
-  const at = element.getClientRects()[0];
+  const at = (element.querySelector("semantics > *") ?? element).getClientRects()[0];
   const frame = box.offsetParent.getBoundingClientRect();
   const roof = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
   const below = at.bottom + ROOM;
   const above = at.top - box.offsetHeight - ROOM;
   const top = below + box.offsetHeight + ROOM > innerHeight && above >= roof + ROOM ? above : below;
-  const left = Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - ROOM);
+  const centered = at.left + (at.width - box.offsetWidth) / 2;
+  const left = Math.min(centered, document.documentElement.clientWidth - box.offsetWidth - ROOM);
   box.style.left = `${Math.max(left, ROOM) - frame.left}px`;
   box.style.top = `${top - frame.top}px`;
 }
