@@ -190,6 +190,7 @@ def visit(browser, address):
         page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.on("request", lambda r: None if r.url.startswith((address, "data:")) else complaints.append(r.url))
         page.goto(f"{address}/{path}", wait_until="networkidle")
+        page.wait_for_load_state("load")  # on a busy machine the network may rest before the scripts have run
         return page
 
     yield visit
