@@ -35,7 +35,7 @@ def stock(config):
         "parse": config["parse"],
         "sphinx": {
             "local_extensions": ours,
-            "config": {name: config["sphinx"]["config"][name] for name in ("bibtex_bibfiles",)},
+            "config": {"bibtex_bibfiles": config["sphinx"]["config"]["bibtex_bibfiles"]},
         },
     }
 
