@@ -28,7 +28,7 @@ def setup(app):
 
 def code_digest(root):
     """Return what tells one state of the book's own extensions and styles from another."""
-    files = (path for folder in ("gate", "web", "press", "_static") for path in (root / folder).rglob("*"))
+    files = (path for folder in ("gate", "web", "play", "press", "_static") for path in (root / folder).rglob("*"))
     return digest(root, (path for path in files if path.suffix in (".py", ".js", ".css")))
 
 

@@ -30,7 +30,10 @@ USES = {
     "course.epub": ("EPUB", "for e-readers"),
     ZIP: ("Zip", "the notebooks, to run on your own machine"),
 }
-SOURCES = ("chapters", "lnlib", "gate", "web", "press", "_static", "_config.yml", "_toc.yml", "requirements/book.txt")
+SOURCES = (
+    *("chapters", "lnlib", "gate", "web", "play", "press", "_static"),
+    *("_config.yml", "_toc.yml", "requirements/book.txt"),
+)
 TAKEN = ("LICENSE*", "chapters/*.ipynb", "chapters/*.md", "chapters/*.bib", "chapters/figures/*.svg")
 LEFTOVERS = {"__pycache__", ".ipynb_checkpoints"}
 EPOCH = 315_532_800  # the beginning of 1980, where the time of zip files begins

@@ -119,7 +119,7 @@ class Book:
 def verified_book(tmp_path_factory):
     """A small book whose outputs are stored. Copy it, do not change it."""
     book = Book(tmp_path_factory.mktemp("book"))
-    for package in ("gate", "lnlib", "press", "web", "_static"):
+    for package in ("gate", "lnlib", "play", "press", "web", "_static"):
         shutil.copytree(ROOT / package, book.folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "requirements", book.folder / "requirements")
     for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0"):

@@ -1,8 +1,9 @@
 """What makes a page light and safe: when all are written, each is rid of what it does not need.
 
-The theme sends every page a script of 1.5 MB for its dozen icons, the search index, and nine style
-sheets. Here icons become drawings in the page, only the search page loads the index, and the style
-sheets become one. The text is painted before scripts come. Figures that are not in sight load when they
+The theme sends every page a script of 1.5 MB for its dozen icons, the search index, nine style sheets
+and ten small scripts. Here icons become drawings in the page, only the search page loads the index, the
+style sheets become one, and scripts that follow each other become one. The text is painted before
+scripts come. Figures that are not in sight load when they
 come near, in a space of their size. And each page says that it runs and loads nothing but what came
 with the course.
 """
@@ -21,6 +22,7 @@ from sphinx.errors import ExtensionError
 from web import access
 
 STATIC = "_static/"
+OWN = "_static/play/"  # what one page has and others have not stays by itself, so that they share the rest
 ICON_FONT = "_static/vendor/fontawesome/webfonts/fa-solid-900.ttf"
 ICON_STYLES = "_static/styles/pydata-sphinx-theme.css"
 ICON_RULES = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([0-9a-f]+)"\}')
@@ -62,6 +64,7 @@ def lighten_pages(app, exception):
             icons.draw(page),
             paint_first(page),
             join_styles(page, site),
+            join_scripts(page, site),
             wait_for_figures(page, path),
             protect(page, handlers),
         ]
@@ -139,17 +142,44 @@ class Icons:
 
 def join_styles(page, site):
     """Put one style sheet, without icons, in the place of all; tell whether there was more than one."""
-    links = page.find_all("link", rel="stylesheet")
+    links = [link for link in page.find_all("link", rel="stylesheet") if OWN not in link["href"]]
     if len(links) < 2:
         return False
-    files = [site / STATIC / link["href"].partition("?")[0].partition(STATIC)[2] for link in links]
-    joined = ICON_RULES.sub("", "\n".join(style_sheet(file, site / STATIC) for file in files))
-    name = f"styles-{hashlib.sha256(joined.encode()).hexdigest()[:16]}.css"
-    (site / STATIC / name).write_text(joined, "utf-8")
+    sheets = [style_sheet(local(link["href"], site), site / STATIC) for link in links]
+    links[0]["href"] = joined(links[0]["href"], site, "styles", ICON_RULES.sub("", "\n".join(sheets)), "css")
     for link in links[1:]:
         link.decompose()
-    links[0]["href"] = links[0]["href"].partition(STATIC)[0] + STATIC + name
     return True
+
+
+def join_scripts(page, site):
+    """Put one script in the place of those that follow each other; tell whether there were any."""
+    runs = [[]]
+    for tag in page.body.find_all("script", recursive=False) if page.body else ():
+        if tag.attrs.keys() == {"src"} and STATIC in tag["src"] and OWN not in tag["src"]:
+            runs[-1].append(tag)
+        else:
+            runs.append([])
+    runs = [run for run in runs if len(run) > 1]
+    for first, *others in runs:
+        # Not two spells of "use strict" that were meant for one script each, and no line left open.
+        codes = [local(tag["src"], site).read_text("utf-8") for tag in (first, *others)]
+        first["src"] = joined(first["src"], site, "scripts", "\n;\n".join(["", *codes]), "js")
+        for tag in others:
+            tag.decompose()
+    return bool(runs)
+
+
+def local(address, site):
+    """Return the file of the site's static folder that a page asks for."""
+    return site / STATIC / address.partition("?")[0].partition(STATIC)[2]
+
+
+def joined(address, site, name, content, kind):
+    """Keep what was joined in a file that its content names; return its address, beside that of a part."""
+    name = f"{name}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.{kind}"
+    (site / STATIC / name).write_text(content, "utf-8")
+    return address.partition(STATIC)[0] + STATIC + name
 
 
 def style_sheet(file, folder):
