@@ -23,22 +23,23 @@ function layerNormSteps(row, {eps = DEFAULT_EPS, gamma = 1, beta = 0} = {}) {
   const spare = unitOf(row) > 1000 ? -8 : 0;  // differences of the largest numbers must not overflow
   const [first, ...rest] = row.map((value) => scaled(value, spare));
   const fromFirst = [0, ...rest.map((value) => value - first)];
-  const root = scaled(Math.sqrt(eps), spare);
-  const unit = unitOf([...fromFirst, root]);
-  const places = fromFirst.map((value) => scaled(value, -unit));
+  const own = unitOf(fromFirst);
+  const places = fromFirst.map((value) => scaled(value, -own));
   const middle = meanOf(places);
   const deviations = places.map((value) => value - middle);
   const variance = meanOf(deviations.map((value) => value * value));
-  const guardedStd = Math.sqrt(variance + scaled(root, -unit) ** 2);
-  const normalized = deviations.map((value) => value / guardedStd);
-  const back = unit - spare;
+  const std = Math.sqrt(variance);
+  const root = scaled(Math.sqrt(eps), spare);
+  const common = root > 0 ? Math.max(own, unitOf([root])) : own;  // the larger of spread and root decides
+  const guardedStd = Math.hypot(scaled(std, own - common), scaled(root, -common));
+  const normalized = deviations.map((value) => scaled(value, own - common) / guardedStd);
   return {
-    mean: scaled(first + scaled(middle, unit), -spare),
-    deviations: deviations.map((value) => scaled(value, back)),
-    variance: scaled(variance, 2 * back),
-    std: scaled(Math.sqrt(variance), back),
-    guardedStd: scaled(guardedStd, back),
-    squeezed: deviations.map((value) => value / Math.sqrt(variance)),
+    mean: scaled(first + scaled(middle, own), -spare),
+    deviations: deviations.map((value) => scaled(value, own - spare)),
+    variance: scaled(variance, 2 * (own - spare)),
+    std: scaled(std, own - spare),
+    guardedStd: scaled(guardedStd, common - spare),
+    squeezed: deviations.map((value) => value / std),
     normalized,
     output: normalized.map((value) => gamma * value + beta),
   };

@@ -111,7 +111,6 @@ class NumberLine {
 
   draw(values, ends, mean, std) {
     this.ends = ends;
-    this.width = this.svg.clientWidth;
     const height = BASE + 2 * this.dot.radius + 6 + (values.length - 1) * this.dot.apart;
     this.svg.setAttribute("height", height);
     this.marks.replaceChildren(...this.drawMarks(height - BASE, mean, std));
@@ -278,16 +277,26 @@ class Explorer {
     this.home = home;
     this.examples = [...home.querySelectorAll("tbody tr")].map((line) => {
       const link = line.querySelector("a.explore");
-      return {name: line.cells[0].textContent, row: link.textContent, address: new URL(link.href).search};
+      const state = stateOf(new URL(link.href).search);
+      return {label: `${line.cells[0].textContent} ${link.textContent}`, state, address: addressOf(state)};
     });
     this.build();
+    this.measure();
     this.start();
-    new ResizeObserver(() => this.draw()).observe(this.stage);
+    new ResizeObserver(() => {
+      this.measure();
+      this.draw();
+    }).observe(this.stage);
+  }
+
+  // Widths are asked for when they may have changed: asking in each change would have the page laid out each time.
+  measure() {
+    for (const line of [this.line, ...this.panels.map((panel) => panel.line)]) line.width = line.svg.clientWidth;
   }
 
   build() {
     this.choice = make("select", {id: "explorer-example"}, make("option", {value: ""}, "your own row"));
-    this.choice.append(...this.examples.map((example, i) => make("option", {value: i}, `${example.name} ${example.row}`)));
+    this.choice.append(...this.examples.map((example, i) => make("option", {value: i}, example.label)));
     this.field = make("input", {
       id: "explorer-row", type: "text", autocomplete: "off", spellcheck: "false", inputmode: "text",
       "aria-describedby": "explorer-complaint",
@@ -342,13 +351,13 @@ class Explorer {
 
   listen() {
     this.choice.addEventListener("change", () => {
-      if (this.choice.value) this.take(stateOf(this.examples[this.choice.value].address));
+      if (this.choice.value) this.take(this.examples[this.choice.value].state);
     });
     this.field.addEventListener("input", () => this.readField());
     this.field.addEventListener("change", () => this.readField({complain: true}));
     this.more.addEventListener("click", () => this.change({row: [...this.state.row, 0]}));
     this.less.addEventListener("click", () => this.change({row: this.state.row.slice(0, -1)}));
-    this.again.addEventListener("click", () => this.take(stateOf(this.examples[0].address)));
+    this.again.addEventListener("click", () => this.take(this.examples[0].state));
     document.addEventListener("click", (event) => {
       const link = event.target.closest("a.explore");
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
@@ -360,7 +369,7 @@ class Explorer {
 
   // What the address says, or the first example, and why if the address says what no row is.
   start() {
-    const first = stateOf(this.examples[0].address);
+    const first = this.examples[0].state;
     try {
       this.take(stateOf(location.search) ?? first);
     } catch (error) {
@@ -447,7 +456,7 @@ class Explorer {
     this.more.disabled = state.row.length === MOST;
     this.less.disabled = state.row.length === 1;
     this.link.href = addressOf(state) + `#${this.home.id}`;
-    const taken = this.examples.findIndex((example) => addressOf(stateOf(example.address)) === addressOf(state));
+    const taken = this.examples.findIndex((example) => example.address === addressOf(state));
     this.choice.value = taken < 0 ? "" : taken;
   }
 
