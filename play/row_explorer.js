@@ -215,8 +215,8 @@ class RowLine extends NumberLine {
     }[event.key];
     const by = event.shiftKey ? this.moveBy / 10 : this.moveBy;
     if (steps) this.move(i, rounded(this.values[i] + steps * by, by));
-    else if (event.key === "Home") this.move(i, Math.min(...this.values));
-    else if (event.key === "End") this.move(i, Math.max(...this.values));
+    else if (event.key === "Home") this.move(i, rounded(this.ends.low, by));
+    else if (event.key === "End") this.move(i, rounded(this.ends.high, by));
     else return;
     event.preventDefault();
   }
@@ -237,18 +237,21 @@ const MOVES = [
     name: "center",
     color: "raw",
     rule: (state, steps) => `subtract the mean, μ = ${writeNumber(steps.mean)}`,
+    symbol: "x − μ",
     values: (steps) => steps.deviations,
   },
   {
     name: "squeeze",
     color: "normalized",
     rule: (state, steps) => `divide by the std, σ = ${writeNumber(steps.std)}`,
+    symbol: "(x − μ) / σ",
     values: (steps) => steps.squeezed,
   },
   {
     name: "guard",
     color: "normalized",
     rule: (state, steps) => `divide by √(σ² + ε) = ${writeNumber(steps.guardedStd)} instead`,
+    symbol: "x̂",
     values: (steps) => steps.normalized,
     sliders: ["eps"],
   },
@@ -256,6 +259,7 @@ const MOVES = [
     name: "restyle",
     color: "output",
     rule: (state) => `times γ = ${writeNumber(state.gamma)}, plus β = ${writeNumber(state.beta)}`,
+    symbol: "y",
     values: (steps) => steps.output,
     sliders: ["gamma", "beta"],
   },
@@ -442,7 +446,7 @@ class Explorer {
       const spread = Math.sqrt(meanOf(made.map((value) => (value - middle) ** 2)));
       title.replaceChildren(make("strong", {}, move.name), ": ", ...colored(move.rule(state, steps)));
       line.draw(made, move.name === "center" ? this.ends.row : this.ends.output, middle, spread);
-      values.textContent = writeRow(made);
+      values.textContent = `${move.symbol} = ${writeRow(made)}`;
       without.replaceChildren(`Without it, the output would be ${writeRow(output)}. `);
       if (saved.includes(move.name)) without.append(make("strong", {class: "saves"}, "Saves this row"));
       for (const {name, input, shown} of sliders) {
