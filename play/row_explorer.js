@@ -185,7 +185,8 @@ class RowLine extends NumberLine {
 
   take(event) {
     const frame = this.svg.getBoundingClientRect();
-    const distances = this.centers.map(({x, y}) => Math.hypot(x - event.clientX + frame.left, y - event.clientY + frame.top));
+    const [left, top] = [event.clientX - frame.left, event.clientY - frame.top];
+    const distances = this.centers.map(({x, y}) => Math.hypot(x - left, y - top));
     const nearest = distances.indexOf(Math.min(...distances));
     if (!(distances[nearest] <= REACH) || event.button) return;
     event.preventDefault();
@@ -210,9 +211,7 @@ class RowLine extends NumberLine {
 
   step(event) {
     const i = [...this.dots.children].indexOf(event.target.closest(".dot"));
-    const steps = {
-      ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
-    }[event.key];
+    const steps = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10}[event.key];
     const by = event.shiftKey ? this.moveBy / 10 : this.moveBy;
     if (steps) this.move(i, rounded(this.values[i] + steps * by, by));
     else if (event.key === "Home") this.move(i, rounded(this.ends.low, by));
@@ -222,16 +221,7 @@ class RowLine extends NumberLine {
   }
 }
 
-// What would come out without one of the moves, gamma and beta applied or not.
-function without({row, eps}, steps) {
-  return {
-    center: row.map((value) => value / steps.guardedStd),
-    squeeze: steps.deviations,
-    guard: steps.squeezed,
-    restyle: steps.normalized,
-  };
-}
-
+// `without` is what the normalized row would be if the move were left out.
 const MOVES = [
   {
     name: "center",
@@ -239,6 +229,7 @@ const MOVES = [
     rule: (state, steps) => `subtract the mean, μ = ${writeNumber(steps.mean)}`,
     symbol: "x − μ",
     values: (steps) => steps.deviations,
+    without: (steps, row) => row.map((value) => value / steps.guardedStd),
   },
   {
     name: "squeeze",
@@ -246,6 +237,7 @@ const MOVES = [
     rule: (state, steps) => `divide by the std, σ = ${writeNumber(steps.std)}`,
     symbol: "(x − μ) / σ",
     values: (steps) => steps.squeezed,
+    without: (steps) => steps.deviations,
   },
   {
     name: "guard",
@@ -253,6 +245,7 @@ const MOVES = [
     rule: (state, steps) => `divide by √(σ² + ε) = ${writeNumber(steps.guardedStd)} instead`,
     symbol: "x̂",
     values: (steps) => steps.normalized,
+    without: (steps) => steps.squeezed,
     sliders: ["eps"],
   },
   {
@@ -261,6 +254,7 @@ const MOVES = [
     rule: (state) => `times γ = ${writeNumber(state.gamma)}, plus β = ${writeNumber(state.beta)}`,
     symbol: "y",
     values: (steps) => steps.output,
+    without: (steps) => steps.normalized,
     sliders: ["gamma", "beta"],
   },
 ];
@@ -423,55 +417,59 @@ class Explorer {
   }
 
   draw(dragging = false) {
-    const {state} = this;
-    const steps = layerNormSteps(state.row, state);
+    const {row} = this.state;
+    const steps = layerNormSteps(row, this.state);
     this.steps = steps;
-    const lost = without(state, steps);
-    const styled = (values) => values.map((value) => state.gamma * value + state.beta);
-    const lives = steps.normalized.every(Number.isFinite);
-    const far = (values) => values.some((value) => !(Math.abs(value) <= FAR));
-    const saved = MOVES.map(({name}) => name).filter((name) => lives && far(lost[name]));
-    if (!dragging) this.ends.row = fit([...state.row, ...steps.deviations], this.ends.row);
+    if (!dragging) this.ends.row = fit([...row, ...steps.deviations], this.ends.row);
     this.ends.output = fit([-2, 2, ...steps.normalized, ...steps.output], this.ends.output);
-
-    this.line.draw(state.row, this.ends.row, steps.mean, steps.std);
-    const {mean, variance, std} = steps;
-    this.statistics.replaceChildren(...colored(
-      `x has mean μ = ${writeNumber(mean)}, variance σ² = ${writeNumber(variance)}, std σ = ${writeNumber(std)}`,
-    ));
-    for (const {move, title, line, values, lost: without, sliders} of this.panels) {
-      const made = move.values(steps);
-      const output = move.name === "restyle" ? lost.restyle : styled(lost[move.name]);
-      const middle = sum(made) / made.length;
-      const spread = Math.sqrt(meanOf(made.map((value) => (value - middle) ** 2)));
-      title.replaceChildren(make("strong", {}, move.name), ": ", ...colored(move.rule(state, steps)));
-      line.draw(made, move.name === "center" ? this.ends.row : this.ends.output, middle, spread);
-      values.textContent = `${move.symbol} = ${writeRow(made)}`;
-      without.replaceChildren(`Without it, the output would be ${writeRow(output)}. `);
-      if (saved.includes(move.name)) without.append(make("strong", {class: "saves"}, "Saves this row"));
-      for (const {name, input, shown} of sliders) {
-        const {toPosition, write} = SLIDERS[name];
-        input.value = toPosition(state[name]);
-        input.setAttribute("aria-valuetext", write(state[name]));
-        shown.textContent = write(state[name]);
-      }
-    }
-    this.verdict.textContent = this.judge(saved);
-    this.more.disabled = state.row.length === MOST;
-    this.less.disabled = state.row.length === 1;
-    this.link.href = addressOf(state) + `#${this.home.id}`;
-    const taken = this.examples.findIndex((example) => example.address === addressOf(state));
+    this.line.draw(row, this.ends.row, steps.mean, steps.std);
+    const [mean, variance, std] = [steps.mean, steps.variance, steps.std].map((value) => writeNumber(value));
+    this.statistics.replaceChildren(...colored(`x has mean μ = ${mean}, variance σ² = ${variance}, std σ = ${std}`));
+    for (const panel of this.panels) this.drawPanel(panel);
+    this.verdict.textContent = this.judge();
+    this.more.disabled = row.length === MOST;
+    this.less.disabled = row.length === 1;
+    const address = addressOf(this.state);
+    this.link.href = `${address}#${this.home.id}`;
+    const taken = this.examples.findIndex((example) => example.address === address);
     this.choice.value = taken < 0 ? "" : taken;
   }
 
-  judge(saved) {
-    const why = `a normalized value would be nan, or farther than ${FAR} from 0`;
-    if (this.steps.output.some(Number.isNaN)) {
+  drawPanel({move, title, line, values, lost, sliders}) {
+    const {state, steps} = this;
+    const made = move.values(steps);
+    const middle = meanOf(made);
+    const spread = Math.sqrt(meanOf(made.map((value) => (value - middle) ** 2)));
+    title.replaceChildren(make("strong", {}, move.name), ": ", ...colored(move.rule(state, steps)));
+    line.draw(made, move.name === "center" ? this.ends.row : this.ends.output, middle, spread);
+    values.textContent = `${move.symbol} = ${writeRow(made)}`;
+    const {gamma, beta} = move.name === "restyle" ? DEFAULTS : state;
+    const output = move.without(steps, state.row).map((value) => gamma * value + beta);
+    lost.replaceChildren(`Without it, the output would be ${writeRow(output)}. `);
+    if (this.saves(move)) lost.append(make("strong", {class: "saves"}, "Saves this row"));
+    for (const {name, input, shown} of sliders) {
+      const {toPosition, write} = SLIDERS[name];
+      input.value = toPosition(state[name]);
+      input.setAttribute("aria-valuetext", write(state[name]));
+      shown.textContent = write(state[name]);
+    }
+  }
+
+  // A row that is normalized has no value that is far from 0; without this move it would have one, or nan.
+  saves(move) {
+    const normal = (values) => values.every((value) => Math.abs(value) <= FAR);
+    return normal(this.steps.normalized) && !normal(move.without(this.steps, this.state.row));
+  }
+
+  judge() {
+    if (this.steps.normalized.some(Number.isNaN)) {
       return "Nothing saves this row: σ is 0, there is no guard, and 0/0 is not a number. Move ε off 0.";
     }
-    if (!saved.length) return `This row needs no saving: no move is missed so much that ${why}.`;
-    const names = saved.length > 1 ? `${saved.slice(0, -1).join(", ")} and ${saved.at(-1)}` : saved[0];
-    return `Saved by ${names}: without ${saved.length > 1 ? "each of them" : "it"}, ${why}.`;
+    const why = `a normalized value would be nan, or farther than ${FAR} from 0`;
+    const saving = MOVES.filter((move) => this.saves(move)).map((move) => move.name);
+    if (!saving.length) return `This row needs no saving: no move is missed so much that ${why}.`;
+    const names = [saving.slice(0, -1).join(", "), saving.at(-1)].filter(Boolean).join(" and ");
+    return `Saved by ${names}: without ${saving.length > 1 ? "each of them" : "it"}, ${why}.`;
   }
 }
 
