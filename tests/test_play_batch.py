@@ -291,6 +291,9 @@ def test_axe_finds_no_fault_after_an_edit(visit, width, scheme):
 @pytest.mark.parametrize("width, options", [(360, {}), (320, ZOOMED), (LAPTOP, {})])
 def test_everything_fits(visit, width, options):
     page = visit(PAGE, width, **options)
+    open_boxes(page)
+    scrollers = page.locator("details div:has(> table)")
+    assert scrollers.evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)") == [0, 0, 0]
     page.get_by_role("button", name=SUGGEST).click()
     cell(page, "example 1, feature 1").fill("1.2345678e-12")
     cell(page, "example 1, feature 2").fill("nonsense-without-a-space-that-goes-on-and-on")
@@ -375,6 +378,15 @@ def test_the_usual_eps_is_at_work(visit):
     values, _ = outputs(page)
     expected = (row - row.mean()) / np.sqrt(row.var() + LayerNorm(4).eps)
     np.testing.assert_allclose(values[0], expected, rtol=6e-4)
+
+
+def test_a_grid_without_an_edit_to_suggest_fails_the_build(book):
+    index = book.path("index.md")
+    grid = ":::{batch-or-layer}\n| input | feature |\n|---|---|\n| first | none |\n| second | none |\n:::\n"
+    index.write_text(f"{index.read_text('utf-8')}\n{grid}", "utf-8")
+    result = book.build()
+    assert result.returncode != 0
+    assert "one cell says what it becomes" in result.stderr + result.stdout
 
 
 def test_script_and_styles_are_light_and_only_here(soups, site):
