@@ -24,6 +24,7 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const inFull = (value) => String(value).replaceAll("-", "−");
+
 function stepped(value, direction) {
   const next = Number((value + direction * STEP).toPrecision(STEPPED_DIGITS));
   return Number.isFinite(next) ? next : value;
@@ -90,7 +91,7 @@ function play(box) {
   const table = box.querySelector("table");
   const {grid: start, edit} = readTable(table);
   const copy = (grid) => grid.map((row) => [...row]);
-  let grid = copy(start);
+  const grid = copy(start);
   let before = copy(start);  // the grid as it was when the reader began to change `changed`
   let changed = null;
   let norm = NORMS[0];
