@@ -195,6 +195,18 @@ FACTS = {
         ("RMSNorm of (1, 2, 3, 4) in a batch", "≈ (0.365, 0.73, 1.095, 1.461)", "rms_norm(batch_a)[0]"),
         ("batch norm of a single row", "(0, 0, 0, 0)", "batch_norm(alone)[0]"),
     ],
+    "batch-or-layer.md": [
+        ("mean of (1, 3, 5, 7)", "4", "grid[1].mean()"),
+        ("mean of (1, 3, 17, 7)", "7", "edited[1].mean()"),
+        ("mean of 6, 5 and 4", "5", "grid[:, 2].mean()"),
+        ("mean of 6, 17 and 4", "9", "edited[:, 2].mean()"),
+        ("10 over the root of 38", "≈ 1.62", "layer_norm(edited)[1, 2]"),
+        ("8 over the root of 98 / 3", "≈ 1.40", "batch_norm(edited)[1, 2]"),
+        ("-3 over the root of 98 / 3", "≈ -0.52", "batch_norm(edited)[0, 2]"),
+        ("17 over the root of 87", "≈ 1.82", "rms_norm(edited)[1, 2]"),
+        ("outputs that layer norm moves", "4", "moved(layer_norm)"),
+        ("outputs that batch norm moves", "3", "moved(batch_norm)"),
+    ],
     "flashcards.md": [
         ("(1, 2, 3, 4) normalized", "≈ (-1.342, -0.447, 0.447, 1.342)", "walk.normalized"),
         ("times 2 plus 1", "≈ (-1.683, 0.106, 1.894, 3.683)", "restyled"),
