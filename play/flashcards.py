@@ -33,6 +33,7 @@ class Flashcard(SphinxDirective):
         self.assert_has_content()
         if not self.options.get("name", "").startswith("card-"):
             raise self.error("a flashcard needs a name that begins with card-, as in :name: card-mean")
+        self.env.metadata[self.env.docname]["flashcards"] = "yes"
         words, messages = self.parse_inline(self.arguments[0])
         card = flashcard("", question("", "", *words), *self.parse_content_to_nodes())
         self.add_name(card)
