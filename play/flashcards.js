@@ -271,7 +271,7 @@ function setUp(desk, cards) {
 
   flip.setAttribute("aria-describedby", question.id);
   desk.append(
-    make("p", {}, make("label", {}, "Cards of ", choice)),
+    make("p", {}, make("label", {}, "Cards of", choice)),
     trouble,
     face,
     make("p", {class: "choices"}, flip, again, knew),
