@@ -5,14 +5,18 @@
 const DELAY = 250;  // milliseconds to move the pointer from a formula to its box
 const ROOM = 8;  // pixels between the box and what it explains, and around it
 
-// What has a meaning: the link to a term, or the wrapper of a formula, and its lines.
+// What has a meaning, the link to a term or the wrapper of a formula, keeps it where a copy takes it along.
 function takeTitles() {
-  const meanings = new Map();
-  for (const element of document.querySelectorAll(".explained[title]")) {
-    meanings.set(element, element.title.split("\n"));
+  const elements = [...document.querySelectorAll(".explained[title]")];
+  for (const element of elements) {
+    element.dataset.meaning = element.title;
     element.removeAttribute("title");
   }
-  return meanings;
+  return elements;
+}
+
+function linesOf(element) {
+  return element.dataset.meaning.split("\n");
 }
 
 // What the keyboard and a screen reader come to.
@@ -21,10 +25,11 @@ function stopOf(element) {
 }
 
 // A stop at each formula would make hundreds. In each section, those that bring another symbol will do.
-function letKeyboardReach(meanings) {
+function letKeyboardReach(elements) {
   const known = new Map();
-  for (const [element, lines] of meanings) {
+  for (const element of elements) {
     if (element.matches("a") || element.closest("summary")) continue;
+    const lines = linesOf(element);
     const section = element.closest("section");
     const before = known.get(section) ?? known.set(section, new Set()).get(section);
     if (lines.some((line) => !before.has(line))) stopOf(element).setAttribute("tabindex", "0");
@@ -62,7 +67,7 @@ function place(box, element) {
   box.style.top = `${top - frame.top}px`;
 }
 
-function watch(meanings, box) {
+function watch(box) {
   let shown = null;
   let leaving;
 
@@ -71,7 +76,7 @@ function watch(meanings, box) {
     if (shown === element) return;
     hide();
     shown = element;
-    fill(box, meanings.get(element));
+    fill(box, linesOf(element));
     box.hidden = false;
     place(box, element);
     stopOf(element).setAttribute("aria-describedby", box.id);
@@ -111,6 +116,5 @@ function watch(meanings, box) {
   addEventListener("resize", hide);
 }
 
-const meanings = takeTitles();
-letKeyboardReach(meanings);
-watch(meanings, makeBox());
+letKeyboardReach(takeTitles());
+watch(makeBox());

@@ -3,9 +3,10 @@
     :::{downloads}
     :::
 
-is a list of what there is, each with its size. The zip has the notebooks and all they need; every
-build of the site makes it. The PDF and the EPUB take a browser and `make downloads`, see `__main__`. A
-site has them when they were made from the sources it is built from, and no others.
+is a list of what there is, each with its size; `{downloads} course.zip` would list that file only. The
+zip has the notebooks and all they need; every build of the site makes it, and the deck of flashcards, see
+`play/anki.py`. The PDF and the EPUB take a browser and `make downloads`, see `__main__`. A site has them
+when they were made from the sources it is built from, and no others.
 """
 
 import hashlib
@@ -23,12 +24,14 @@ from sphinx.util.docutils import SphinxDirective
 from gate.extension import digest
 
 ZIP = "course.zip"
+DECK = "flashcards.apkg"
 PRESSED = ("course.pdf", "course.epub")
 DIGEST = "sources.sha256"  # beside the pressed files: what they were made from
 USES = {
     "course.pdf": ("PDF", "to read and to print"),
     "course.epub": ("EPUB", "for e-readers"),
     ZIP: ("Zip", "the notebooks, to run on your own machine"),
+    DECK: ("Anki deck", "the flashcards, for Anki"),
 }
 SOURCES = (
     *("chapters", "lnlib", "gate", "web", "play", "press", "_static"),
@@ -60,9 +63,11 @@ class downloads(nodes.General, nodes.Element):
 
 
 class Downloads(SphinxDirective):
+    optional_arguments = 1
+
     def run(self):
         self.env.metadata[self.env.docname]["downloads"] = "yes"
-        return [downloads()]
+        return [downloads(files=self.arguments or list(USES))]
 
 
 def setup(app):
@@ -100,7 +105,8 @@ def write_list(translator, node):
     builder = translator.builder
     page = Path(builder.get_outfilename(builder.current_docname)).parent
     items = []
-    for name, (kind, use) in USES.items():
+    for name in node["files"]:
+        kind, use = USES[name]
         path = Path(builder.outdir, "downloads", name)
         if path.is_file():
             address = Path(os.path.relpath(path, page)).as_posix()

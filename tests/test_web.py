@@ -1,4 +1,4 @@
-"""What a page gets beside its text: meanings on hover, formulas, and flashcards."""
+"""What a page gets beside its text: meanings on hover, and formulas."""
 
 from copy import copy
 from pathlib import Path
@@ -176,35 +176,3 @@ def slanted(letter):
     if letter == "h":
         return ord("ℎ")
     return (0x1D44E + ord(letter) - ord("a")) if letter.islower() else (0x1D434 + ord(letter) - ord("A"))
-
-
-def test_flashcards_are_over_all_chapters(articles):
-    cards = articles["flashcards.html"].select("details[id^=card-]")
-    assert len(cards) >= 30
-    for card in map(copy, cards):
-        question = card.summary.extract().get_text(strip=True)
-        assert question.endswith(("?", "."))
-        assert card.get_text(strip=True)
-    chapters = {link["href"] for link in articles["flashcards.html"].select("section > p a.reference")}
-    notebooks = {f"{path.stem}.html" for path in (ROOT / "chapters").glob("*.ipynb")}
-    assert notebooks | {"glossary.html"} <= chapters
-
-
-CARD = ":::{flashcard} What is the mean?\n:name: card-mean\n\nWhere the row sits.\n:::\n"
-
-
-@pytest.mark.parametrize(
-    "cards, complaint",
-    [
-        (CARD.replace(":name: card-mean\n", ""), "needs a name"),
-        (CARD.replace("card-mean", "mean"), "needs a name"),
-        (CARD.replace("Where the row sits.\n", ""), "Content block expected"),
-        (CARD + "\n" + CARD, "card-mean"),
-    ],
-)
-def test_a_card_without_its_own_name_or_answer_fails_the_build(book, cards, complaint):
-    index = book.path("index.md")
-    index.write_text(index.read_text("utf-8") + "\n" + cards, "utf-8")
-    result = book.build()
-    assert result.returncode != 0
-    assert complaint in result.stderr + result.stdout
