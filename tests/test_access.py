@@ -12,9 +12,10 @@ CHAPTER, GLOSSARY = "chapters/four-numbers.html", "chapters/glossary.html"
 BESIDE = ["search.html?q=mean", "genindex.html"]  # pages that no chapter is made of
 SMALL_PHONE = 360  # pixels
 STILL = {"reduced_motion": "reduce"}
-# What the keyboard has to reach: all that can be seen and does something.
+# What the keyboard has to reach: all that can be seen and does something, and one of the choices in a group.
 STOPS = """() => [...document.querySelectorAll('a[href], button, summary, input, [tabindex="0"]')]
-    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0)"""
+    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0)
+    .filter(e => e.type !== 'radio' || e === document.getElementsByName(e.name)[0])"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
