@@ -61,9 +61,9 @@ function judgeTyped(text, answers) {
   const typed = readAnswer(text, right.numbers.length);
   const is = (answer, least) => nearness(typed, answer) >= least;
   if (is(right, SAME)) return {verdict: "Right.", answer: right};
-  if (right.numbers.length === 1 && text.includes(",")) throw new Error(COMMA);
   const known = others.find((answer) => is(answer, SAME));
   if (known) return {verdict: "Not yet.", answer: known};
+  if (typed.length === 1 && text.includes(",")) throw new Error(COMMA);
   if (is(right, ROUGH)) return {verdict: "Right as far as it goes.", more: "Give at least three digits."};
   const nearly = others.find((answer) => is(answer, ROUGH));
   if (nearly) return {verdict: "Not yet.", answer: nearly};
