@@ -77,7 +77,8 @@ class Question(SphinxDirective):
         self.add_name(box)
         found = self.parse_answers()
         if self.options.get("class") == "choice":
-            box += nodes.bullet_list("", *(nodes.list_item("", one[0].deepcopy()) for one in found), classes=["choices"])
+            items = [nodes.list_item("", one[0].deepcopy()) for one in found]
+            box += nodes.bullet_list("", *items, classes=["choices"])
         else:
             self.read_numbers(found)
         for one in found:
@@ -115,7 +116,7 @@ class Question(SphinxDirective):
             text = re.sub(r"(?<=\d),(?=\d{3})", "", one[0].astext())
             match = STATED.fullmatch(text)
             if not match:
-                raise self.error(f"an answer to be typed is a number or a row of them, at most with “about”: {text}")
+                raise self.error(f"an answer to be typed is a number or a row of them, or “about” that: {text}")
             one["numbers"] = (match["one"] or match["row"]).replace("−", "-").replace(", ", " ")
             one["rounded"] = bool(match["about"])
         if len({len(one["numbers"].split()) for one in typed}) > 1:

@@ -16,7 +16,8 @@ import measures
 from measures import LAPTOP, PHONE, ROOT
 
 CHAPTER = "chapters/four-numbers.html"
-CHAPTERS = [f"chapters/{name}.html" for name in ("four-numbers", "worked-examples", "walkthrough", "claims", "glossary")]
+NAMES = ("four-numbers", "worked-examples", "walkthrough", "claims", "glossary")
+CHAPTERS = [f"chapters/{name}.html" for name in NAMES]
 ROW, NUMBER, CHOICE = "ask-four-row", "ask-four-eps", "ask-four-apart"
 MOST = 15_000  # bytes, compressed
 
@@ -120,8 +121,8 @@ def normalized(*row):
 )
 def test_right_answers_are_right(soups, name, value):
     text = stated(soups, name)
-    smallest = min(abs(number) for number in value if number)
-    assert numbers(text) == pytest.approx(value, abs=1e-3 * smallest if "about" in text else 1e-12)
+    decimals = max(len(digits) for digits in re.findall(r"\.(\d+)", text)) if "about" in text else 12
+    assert numbers(text) == pytest.approx(value, rel=0, abs=0.51 * 10**-decimals)
 
 
 def test_right_choices_are_right(soups):
