@@ -128,7 +128,10 @@ def test_right_answers_are_right(soups, name, value):
 def test_right_choices_are_right(soups):
     """Where a choice says what the library can be asked."""
     row, lost, restored = [1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0], [4.0, 3.0, 2.0, 1.0]
-    back = lambda other: layer_norm(other, eps=0) * math.sqrt(1.25) + 2.5  # noqa: E731
+
+    def back(other):
+        return layer_norm(other, eps=0) * math.sqrt(1.25) + 2.5
+
     assert back(restored) == pytest.approx(restored) and back(lost) == pytest.approx(row)
     assert numbers(stated(soups, "ask-walk-restored")) == restored
     assert rms_norm([65.0, 75.0]) != pytest.approx(rms_norm([60.0, 70.0]))
@@ -151,6 +154,7 @@ WRITTEN = [
     ("ask-examples-far", "1.7320508", "Right.", ""),
     ("ask-examples-far", "1.7", "Right as far as it goes.", "three digits"),
     ("ask-examples-far", "2", "Not yet.", "mean is a quarter"),
+    ("ask-examples-far", "1.73218", "Not yet.", ""),
     ("ask-examples-far", "1.74", "Close.", "round once"),
     ("ask-examples-far", "1.75", "Not yet.", "mean is a quarter"),
     ("ask-examples-gap", "3.65e-3", "Right.", ""),
@@ -276,6 +280,7 @@ def test_feedback_can_be_read_by_everyone(visit, path, width, scheme):
 def test_a_formula_in_feedback_harms_nothing(visit):
     page = visit(CHAPTER)
     give(page, NUMBER, "99")
+    assert "By what must the deviations" in page.locator(f"#{NUMBER} .answers").text_content()
     page.locator(f"#{NUMBER} .feedback math").first.hover()
     page.wait_for_timeout(300)  # a meaning would be shown by now; an error would fail the test
     assert page.locator("#meaning").is_hidden()
