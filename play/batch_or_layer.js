@@ -16,13 +16,6 @@ const HINT = "Change a number, then choose one norm after the other. What you do
   + "another, is one edit, and moves are measured from the grid before it. The up and down arrow keys change "
   + "a number by one.";
 
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-  element.append(...children);
-  return element;
-}
-
 const inFull = (value) => String(value).replaceAll("-", "−");
 
 function stepped(value, direction) {

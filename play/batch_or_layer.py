@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from play import pages
 
 ARROW = "→"
-PARTS = ["numbers.js", "norms.js", "batch_or_layer.js"]
+PARTS = ["elements.js", "numbers.js", "norms.js", "batch_or_layer.js"]
 
 
 class batch_or_layer(nodes.General, nodes.Element):

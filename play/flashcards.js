@@ -123,13 +123,6 @@ function copies(nodes) {
   return made;
 }
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-  element.append(...children);
-  return element;
-}
-
 function button(words, attributes, press) {
   const element = make("button", {type: "button", ...attributes}, words);
   element.addEventListener("click", press);

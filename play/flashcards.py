@@ -68,7 +68,7 @@ def setup(app):
     app.add_directive("flashcard", Flashcard)
     app.add_directive("trainer", Trainer)
     app.connect("doctree-resolved", leave_out)
-    pages.provide(app, trainer, "flashcards", ["flashcards.js"])
+    pages.provide(app, trainer, "flashcards", ["elements.js", "flashcards.js"])
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -8,7 +8,6 @@ const DEFAULTS = {eps: DEFAULT_EPS, gamma: 1, beta: 0};
 const EPS_STEPS = [0];  // what the slider of eps can say: off, then 1, 2 and 5 in each decade
 for (let power = -12; power <= 2; power += 1) EPS_STEPS.push(...[1, 2, 5].map((digit) => Number(`${digit}e${power}`)));
 
-const SVG = "http://www.w3.org/2000/svg";
 const BASE = 26;  // pixels from the lower edge of a drawing to its number line
 const REACH = 24;  // pixels: how near to a dot a finger has to be
 const ROW_DOT = {radius: 9, apart: 25};
@@ -16,13 +15,6 @@ const DOT = {radius: 6, apart: 13};
 const PAUSE = 400;  // milliseconds without a change before the address and a screen reader learn of it
 
 const LETTERS = {"μ": "mean", "σ": "spread", "x̂": "normalized", x: "raw", y: "output"};
-
-function make(tag, attributes = {}, ...children) {
-  const made = tag.startsWith("svg:") ? document.createElementNS(SVG, tag.slice(4)) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
 
 // Text with its letters in their colors.
 function colored(text) {

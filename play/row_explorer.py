@@ -78,7 +78,7 @@ def setup(app):
     app.add_directive("row-explorer", RowExplorer)
     app.add_role("explore", Explore())
     app.add_post_transform(BorrowExamples)
-    provide(app, row_explorer, "row_explorer", ["numbers.js", "norms.js", "row_explorer.js"])
+    provide(app, row_explorer, "row_explorer", ["elements.js", "numbers.js", "norms.js", "row_explorer.js"])
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -12,10 +12,14 @@ CHAPTER, GLOSSARY = "chapters/four-numbers.html", "chapters/glossary.html"
 BESIDE = ["search.html?q=mean", "genindex.html"]  # pages that no chapter is made of
 SMALL_PHONE = 360  # pixels
 STILL = {"reduced_motion": "reduce"}
-# What the keyboard has to reach: all that can be seen and does something. Of radio buttons it comes to the chosen one.
-STOPS = """() => [...document.querySelectorAll(
-    'a[href], button, summary, input:not([type=radio]:not(:checked)), [tabindex="0"]')]
-    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0)"""
+# What the keyboard has to reach: all that can be seen and does something. Of a group of choices that is the
+# chosen one, or the first.
+STOPS = """() => [...document.querySelectorAll('a[href], button, summary, input, select, [tabindex="0"]')]
+    .filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0)
+    .filter(e => {
+        const group = e.type === 'radio' ? [...document.getElementsByName(e.name)] : [e]
+        return e === (group.find(choice => choice.checked) ?? group[0])
+    })"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
