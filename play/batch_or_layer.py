@@ -34,7 +34,7 @@ class BatchOrLayer(SphinxDirective):
         content = self.parse_content_to_nodes()
         grid = batch_or_layer("", *content)
         if [table.astext().count(ARROW) for table in grid.findall(nodes.table)] != [1]:
-            raise self.error(f"the starting grid is one table in which one cell says what it becomes, as in 3 {ARROW} 7")
+            raise self.error(f"expected a table in which one cell says what it becomes, as in 3 {ARROW} 7")
         return [grid]
 
 

@@ -125,7 +125,7 @@ def test_batch_norm_of_one_example_is_zeros(browser):
             "Batch norm: 3 of 12 outputs moved, all in feature 3; 2 of them in examples that you did not change.",
             "feature 3 share a mean of 9 ",
         ),
-        ("RMSNorm", "RMSNorm: 4 of 12 outputs moved, all in example 2.", "example 2 share a root mean square of 9.327."),
+        ("RMSNorm", "RMSNorm: 4 of 12 outputs moved, all in example 2.", "example 2 share a root mean square of 9.327"),
     ],
 )
 def test_a_typed_number_moves_those_that_share_its_statistics(visit, norm, news, shared):
