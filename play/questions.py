@@ -128,7 +128,7 @@ def setup(app):
     app.add_node(asked, html=(open_asked, close_asked))
     app.add_node(answers, html=(open_answers, close_answers))
     app.add_node(answer, html=(open_answer, close_answer))
-    app.add_directive("dropdown", Question)
+    app.add_directive("dropdown", Question, override=True)  # stock Jupyter Book has another
     pages.provide(app, question_box, "questions", ["elements.js", "numbers.js", "questions.js"])
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -26,7 +26,7 @@ COLUMNS = f"{'page':16}{'built by':10}{'kB':>6}{'requests':>10}{'elsewhere':>11}
 
 def stock(config):
     """Return the settings of a stock Jupyter Book with the same content: outputs as stored, our directives."""
-    ours = {name: place for name, place in config["sphinx"]["local_extensions"].items() if "flashcards" in name}
+    ours = {name: place for name, place in config["sphinx"]["local_extensions"].items() if name.startswith("play.")}
     return {
         "title": config["title"],
         "only_build_toc_files": True,
