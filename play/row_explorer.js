@@ -299,7 +299,7 @@ class Explorer {
     this.line = new RowLine((i, value, how) => this.change({row: this.state.row.with(i, value)}, how));
     this.statistics = make("p", {class: "statistics"});
     this.verdict = make("p", {class: "verdict"});
-    this.heard = make("p", {class: "heard", role: "status"});
+    this.heard = make("p", {class: "visually-hidden", role: "status"});
     this.panels = MOVES.map((move) => this.buildPanel(move));
     this.stage = make(
       "div", {class: "stage", role: "group", "aria-label": "Row explorer"},

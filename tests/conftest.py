@@ -173,6 +173,15 @@ def browser():
         yield browser
 
 
+@pytest.fixture(scope="module")
+def calculate(browser):
+    """Return a function that has the page's arithmetic done by the browser."""
+    page = browser.new_page()
+    source = (ROOT / "play" / "norms.js").read_text("utf-8")
+    yield lambda expression, given=None: page.evaluate(f"(given) => {{ {source}; return {expression} }}", given)
+    page.close()
+
+
 @pytest.fixture
 def visit(browser, address):
     """Return a function that opens a page of the site; fail if anything it asked for went wrong."""

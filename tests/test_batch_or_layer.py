@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from conftest import PAGES, ROOT, open_boxes
+from conftest import PAGES, open_boxes
 from lnlib import LayerNorm, batch_norm, layer_norm, rms_norm
 from lnlib.figures import COLORS
 import measures
@@ -89,18 +89,10 @@ def random_grids():
     yield np.full((2, 3), 5e-324)
 
 
-def test_norms_are_those_of_lnlib(browser):
+def test_norms_are_those_of_lnlib(calculate):
     grids = list(random_grids())
-    page = browser.new_page()
-    code = (ROOT / "play" / "norms.js").read_text("utf-8")
-    computed = page.evaluate(
-        f"""grids => {{
-            {code}
-            return grids.map(g => [g.map(row => layerNorm(row)), batchNorm(g), g.map(row => rmsNorm(row))])
-        }}""",
-        [grid.tolist() for grid in grids],
-    )
-    page.close()
+    norms = "given.map(g => [g.map(row => layerNorm(row)), batchNorm(g), g.map(row => rmsNorm(row))])"
+    computed = calculate(norms, [grid.tolist() for grid in grids])
     assert len(computed) > 300
     for grid, answers in zip(grids, computed):
         for name, answer in zip(NORMS, answers):
@@ -109,11 +101,8 @@ def test_norms_are_those_of_lnlib(browser):
             assert np.all(np.abs(np.array(answer) - expected) <= TOLERANCE * largest + SUBNORMAL), (name, grid)
 
 
-def test_batch_norm_of_one_example_is_zeros(browser):
-    page = browser.new_page()
-    code = (ROOT / "play" / "norms.js").read_text("utf-8")
-    assert page.evaluate(f"() => {{ {code}\n return batchNorm([[60, -7, 1e300, 1e-300]]) }}") == [[0, 0, 0, 0]]
-    page.close()
+def test_batch_norm_of_one_example_is_zeros(calculate):
+    assert calculate("batchNorm([[60, -7, 1e300, 1e-300]])") == [[0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from conftest import ROOT, until
+from conftest import until
 from lnlib import LayerNorm, layer_norm, layer_norm_steps
 import measures
 from measures import LAPTOP, PHONE
@@ -75,15 +75,6 @@ class Explorer:
 def explorer(visit):
     """Return a function that opens a page with the explorer."""
     return lambda query="", path=HOME, width=LAPTOP, **options: Explorer(visit(path + query, width, **options))
-
-
-@pytest.fixture(scope="module")
-def calculate(browser):
-    """Return a function that has the page's arithmetic done by the browser."""
-    page = browser.new_page()
-    source = (ROOT / "play" / "norms.js").read_text("utf-8")
-    yield lambda expression, given=None: page.evaluate(f"(given) => {{ {source}; return {expression} }}", given)
-    page.close()
 
 
 def hard_rows():
