@@ -390,6 +390,16 @@ def test_two_tabs_know_of_each_other(train):
     assert len(json.loads(one.stored())["cards"]) == 3
 
 
+def test_what_another_tab_has_just_written_is_not_lost(train):
+    """As when the browser has not told this tab yet: nobody is told of what a page writes itself."""
+    trainer = train()
+    trainer.rate(known=True)
+    cards = json.loads(trainer.stored())["cards"] | {"card-units": {"box": 5, "due": "2030-01-01"}}
+    trainer.page.evaluate(f"text => localStorage.setItem('{KEY}', text)", json.dumps({"flashcards": 1, "cards": cards}))
+    trainer.rate(known=True)
+    assert set(json.loads(trainer.stored())["cards"]) == {"card-four-moves", "card-mean", "card-units"}
+
+
 @pytest.mark.parametrize("width, scheme", [(ZOOMED, "light"), (SMALL_PHONE, "dark"), (LAPTOP, "light")])
 def test_axe_finds_no_fault_and_nothing_is_cut_off_in_any_state(train, width, scheme):
     trainer = train(width, scheme, reduced_motion="reduce")
