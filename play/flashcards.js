@@ -256,7 +256,7 @@ function setUp(desk, cards) {
   }
 
   async function reset() {
-    const question = "Forget all your answers? Every card becomes new. To have them back one day, save them to a file first.";
+    const question = "Forget all your answers? Every card becomes new. To have them back, save them to a file first.";
     if (!await confirmed(question, "Forget all")) return;
     memory.replace(new Map());
     begin("All is forgotten.");

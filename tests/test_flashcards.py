@@ -101,6 +101,14 @@ class Trainer:
     def stored(self):
         return self.page.evaluate(f"localStorage.getItem('{KEY}')")
 
+    def choose(self, name):
+        """Press a button of the dialog and wait until it is done."""
+        self.page.get_by_role("dialog").get_by_role("button", name=name).click()
+        self.closed()
+
+    def closed(self):
+        self.page.get_by_role("dialog").wait_for(state="detached")
+
     def upload(self, path):
         with self.page.expect_file_chooser() as chooser:
             self.load.click()
@@ -181,7 +189,8 @@ def test_a_screen_reader_hears_the_question_with_the_button(train):
     trainer.rate(known=True)
     session = trainer.page.context.new_cdp_session(trainer.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-    [button] = [n for n in nodes if (n["role"]["value"], n.get("name", {}).get("value")) == ("button", "Show the answer")]
+    buttons = {node["name"]["value"]: node for node in nodes if node["role"]["value"] == "button"}
+    button = buttons["Show the answer"]
     assert button["description"]["value"] == "What is the mean of (1, 2, 3, 4), and what does the mean say?"
 
 
@@ -209,7 +218,8 @@ def test_cards_come_when_they_are_due_the_oldest_first(train):
 
     first, second, third, fourth, *others = CASES
     day("2026-03-06T23:30:00-05:00")
-    assert [trainer.rate(known) for known in (True, False, True, True, True)] == [first, second, third, fourth, others[0]]
+    asked = [trainer.rate(known) for known in (True, False, True, True, True)]
+    assert asked == [first, second, third, fourth, others[0]]
     assert trainer.rate(known=True) == second  # after three others
     assert trainer.rate(known=True) == others[1]
     assert "The next card is due tomorrow." in trainer.desk.inner_text()
@@ -278,16 +288,17 @@ def test_a_file_brings_back_what_was_reset(train, tmp_path):
     assert cards["card-of-a-later-course"] == future
     trainer.reset.click()
     trainer.page.keyboard.press("Escape")
-    assert trainer.page.get_by_role("dialog").count() == 0
+    trainer.closed()
     assert trainer.reset.evaluate("e => e === document.activeElement")
     assert trainer.counts() == (1, 39, 1)
     trainer.reset.click()
     assert trainer.page.get_by_role("button", name="Cancel").evaluate("e => e === document.activeElement")
     trainer.page.keyboard.press("k")
     trainer.page.keyboard.press("Enter")
+    trainer.closed()
     assert trainer.counts() == (1, 39, 1)
     trainer.reset.click()
-    trainer.page.get_by_role("button", name="Forget all").click()
+    trainer.choose("Forget all")
     assert trainer.counts() == (0, 41, 0)
     trainer.page.reload(wait_until="networkidle")
     assert trainer.counts() == (0, 41, 0)
@@ -296,10 +307,10 @@ def test_a_file_brings_back_what_was_reset(train, tmp_path):
     assert json.loads(trainer.stored())["cards"] == cards
     # A file in the place of answers: not unasked.
     trainer.upload(tmp_path / "later.json")
-    trainer.page.get_by_role("button", name="Cancel").click()
+    trainer.choose("Cancel")
     assert json.loads(trainer.stored())["cards"] == cards
     trainer.upload(tmp_path / "later.json")
-    trainer.page.get_by_role("button", name="Replace").click()
+    trainer.choose("Replace")
     assert trainer.counts() == (0, 41, 0)
 
 
@@ -319,7 +330,7 @@ def test_a_file_of_something_else_changes_nothing(train, tmp_path):
     for text in NO_ANSWERS:
         (tmp_path / "other.json").write_text(text, "utf-8")
         trainer.upload(tmp_path / "other.json")
-        until(trainer.page, "document.querySelector('.desk [role=alert]').innerText.includes('not a file that was saved')")
+        until(trainer.page, "document.querySelector('.desk [role=alert]').innerText.includes('not a file that')")
         assert trainer.stored() == stored
         trainer.flip.click()
         trainer.again.click()
@@ -337,7 +348,7 @@ def test_what_cannot_be_read_is_left_and_said(train, text):
     assert trainer.counts() == (0, 40, 1)
     assert trainer.stored() == text
     trainer.reset.click()
-    trainer.page.get_by_role("button", name="Forget all").click()
+    trainer.choose("Forget all")
     trainer.rate(known=True)
     assert trainer.trouble() == ""
     assert list(json.loads(trainer.stored())["cards"]) == ["card-four-moves"]
@@ -356,7 +367,7 @@ def test_without_storage_it_goes_on_and_says_so(browser, address, tmp_path, scri
         trainer.save.click()
     assert len(json.loads(download.value.path().read_text("utf-8"))["cards"]) == 2
     trainer.reset.click()
-    page.get_by_role("button", name="Forget all").click()
+    trainer.choose("Forget all")
     assert trainer.counts() == (0, 41, 0)
     page.context.close()
 
@@ -417,6 +428,7 @@ def test_axe_finds_no_fault_and_nothing_is_cut_off_in_any_state(train, width, sc
     trainer.reset.click()
     look()
     page.keyboard.press("Escape")
+    trainer.closed()
     page.evaluate(f"({FULL})")
     trainer.knew.click()
     assert trainer.trouble()
@@ -512,7 +524,8 @@ def test_the_deck_has_the_very_cards_of_the_page(deck, soups):
         assert words(answer) == words(card.decode_contents())
         assert "<a" not in answer
     assert sum(text.count(r"\(") for _, *texts in there.values() for text in texts) > 30
-    assert r"\[y_i = \gamma_i \, \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_i\]" in there["card-formula-aloud"][2]
+    formula = r"\[y_i = \gamma_i \, \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_i\]"
+    assert formula in there["card-formula-aloud"][2]
     assert r"<p>The sum is 10 and there are 4 features, so \(\mu = 2.5\)." in there["card-mean"][2]
 
 
