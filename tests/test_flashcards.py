@@ -107,7 +107,8 @@ class Trainer:
         self.closed()
 
     def closed(self):
-        self.page.get_by_role("dialog").wait_for(state="detached")
+        """Wait until the dialog has left the page: when it is no longer seen, its answer may be on its way."""
+        self.page.locator(".trainer-dialog").wait_for(state="detached")
 
     def upload(self, path):
         with self.page.expect_file_chooser() as chooser:
@@ -189,8 +190,8 @@ def test_a_screen_reader_hears_the_question_with_the_button(train):
     trainer.rate(known=True)
     session = trainer.page.context.new_cdp_session(trainer.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
-    buttons = {node["name"]["value"]: node for node in nodes if node["role"]["value"] == "button"}
-    button = buttons["Show the answer"]
+    heard = [(node["role"]["value"], node.get("name", {}).get("value")) for node in nodes]
+    [button] = [node for node, said in zip(nodes, heard) if said == ("button", "Show the answer")]
     assert button["description"]["value"] == "What is the mean of (1, 2, 3, 4), and what does the mean say?"
 
 
@@ -330,7 +331,8 @@ def test_a_file_of_something_else_changes_nothing(train, tmp_path):
     for text in NO_ANSWERS:
         (tmp_path / "other.json").write_text(text, "utf-8")
         trainer.upload(tmp_path / "other.json")
-        until(trainer.page, "document.querySelector('.desk [role=alert]').innerText.includes('not a file that')")
+        said = "document.querySelector('.desk [role=alert]').innerText"
+        until(trainer.page, f"{said}.includes('not a file that was saved')")
         assert trainer.stored() == stored
         trainer.flip.click()
         trainer.again.click()
